@@ -1,35 +1,19 @@
 //! Stored answers, by the digest of the question.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use assay_ask::{CacheError, Exchange, ModelQuestion, ReplyCache, StoredReply};
 use assay_diagnostic::Io;
 
-use crate::Routed;
+use crate::reply::read;
+use crate::{Routed, Status};
 
 /// A folder of answers: one file each, named by the digest of everything that can change the
 /// answer.
 #[derive(Debug, Clone)]
 pub struct Answers {
     folder: PathBuf,
-}
-
-/// An answer cannot be stored or read.
-#[derive(Debug, thiserror::Error)]
-pub enum AnswersError {
-    /// The disk failed.
-    #[error(transparent)]
-    Io(#[from] Io),
-    /// A file that is not an answer.
-    #[error("{} is not a valid answer: {source}", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: serde_json::Error,
-    },
 }
 
 impl Answers {
@@ -39,40 +23,89 @@ impl Answers {
     }
 
     fn path(&self, digest: &str) -> PathBuf {
-        self.folder.join(&digest[..2]).join(format!("{digest}.json"))
+        self.folder.join(digest.get(..2).unwrap_or_default()).join(format!("{digest}.json"))
     }
 
-    /// The stored answer to a question.
-    ///
-    /// # Errors
-    /// The disk fails, or the file is not an answer.
-    pub fn get(&self, digest: &str) -> Result<Option<Routed>, AnswersError> {
+    fn read_answer(&self, digest: &str) -> Result<Option<Routed>, CacheError> {
         let path = self.path(digest);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(AnswersError::Io(Io { action: "read", path, source })),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Io::new("read", &path)(error).into()),
         };
-        serde_json::from_slice(&bytes).map(Some).map_err(|source| AnswersError::Format { path, source })
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| CacheError::Format { path, reason: error.to_string() })
     }
 
-    /// Stores an answer atomically.
+    /// The stored answer to a question. A reply that cannot be read is none before it was complained about.
     ///
     /// # Errors
-    /// The disk fails.
-    pub fn store(&self, digest: &str, routed: &Routed) -> Result<(), AnswersError> {
-        let path = self.path(digest);
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let failed = |action: &'static str| {
-            let path = path.clone();
-            move |source| AnswersError::Io(Io { action, path, source })
+    /// The disk fails, or the file is not an answer.
+    pub fn get(&self, digest: &str) -> Result<Option<Routed>, CacheError> {
+        let is_answer = |routed: &Routed| match routed.status {
+            Status::Finished => true,
+            Status::FormatFailure => routed.replies.len() != 1,
+            Status::ModelUnavailable | Status::Error => false,
         };
-        fs::create_dir_all(folder).map_err(failed("create the folder of"))?;
-        let mut draft = tempfile::NamedTempFile::new_in(folder).map_err(failed("create a file beside"))?;
-        let text = serde_json::to_vec_pretty(routed)
-            .map_err(|source| AnswersError::Format { path: path.clone(), source })?;
-        draft.write_all(&text).and_then(|()| draft.as_file().sync_all()).map_err(failed("write"))?;
-        draft.persist(&path).map_err(|error| failed("write")(error.error))?;
+        Ok(self.read_answer(digest)?.filter(is_answer))
+    }
+}
+
+impl ReplyCache for Answers {
+    fn load_exchange(&self, question: &ModelQuestion) -> Result<Exchange, CacheError> {
+        let Some(routed) = self.read_answer(&question.digest())?.filter(|routed| routed.status.is_result())
+        else {
+            return Ok(Exchange::default());
+        };
+        let is_ended = routed.status == Status::Finished || routed.replies.len() != 1;
+        let mut replies: Vec<StoredReply> = routed
+            .replies
+            .into_iter()
+            .map(|text| StoredReply {
+                fault: read(&text).err().map(|error| error.to_string()),
+                text,
+                ..StoredReply::default()
+            })
+            .collect();
+        if let Some(last) = replies.last_mut() {
+            (last.usage, last.seconds) = (routed.usage, routed.seconds);
+        }
+        Ok(Exchange { replies, is_ended })
+    }
+
+    fn store_exchange(&self, question: &ModelQuestion, exchange: &Exchange) -> Result<(), CacheError> {
+        let path = self.path(&question.digest());
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let prompt = question.labels.get("prompt").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let repetition = question.labels.get("repetition").and_then(serde_json::Value::as_u64);
+        let repetition = repetition.and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
+        let text = serde_json::to_vec_pretty(&routed(prompt, repetition, exchange))
+            .map_err(|error| CacheError::Format { path: path.clone(), reason: error.to_string() })?;
+        fs::create_dir_all(folder).map_err(Io::new("create the folder", folder))?;
+        assay_fs::replace_file(&path, &text).map_err(Io::new("write", &path))?;
         Ok(())
     }
+}
+
+/// The answer that the replies to a question are.
+pub(crate) fn routed(prompt: &str, repetition: u32, exchange: &Exchange) -> Routed {
+    let mut routed = Routed {
+        prompt: prompt.to_owned(),
+        repetition,
+        status: Status::FormatFailure,
+        ranking: Vec::new(),
+        confidence: None,
+        replies: exchange.replies.iter().map(|reply| reply.text.clone()).collect(),
+        message: exchange.fault().map(str::to_owned),
+        usage: exchange.usage(),
+        seconds: exchange.replies.iter().map(|reply| reply.seconds).sum(),
+    };
+    if let Some(answer) = exchange.replies.last().and_then(|reply| read(&reply.text).ok()) {
+        routed.status = Status::Finished;
+        routed.ranking = answer.ranking;
+        routed.confidence = answer.confidence;
+        routed.message = None;
+    }
+    routed
 }

@@ -18,7 +18,7 @@ mod template;
 use assay_model::Usage;
 use serde::{Deserialize, Serialize};
 
-pub use answers::{Answers, AnswersError};
+pub use answers::Answers;
 pub use bench::{Bench, Forecast, RunLimits, RunOutcome};
 pub use lexical::Lexical;
 pub use prompts::{KEYS, Prompt, UNKNOWN_KEY, read_prompts};

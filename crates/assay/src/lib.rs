@@ -13,7 +13,6 @@ pub mod machine;
 mod prices;
 mod progress;
 mod record_keys;
-mod replies;
 pub mod ui;
 
 use std::ffi::OsString;

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use assay_ask::{AskCaps, AskEvents, CapReached, CostCap, ModelHandle};
 use assay_model::{ChatModel, Price};
 use assay_router::{
     Answers, Bench, Candidate, Forecast, KEYS, Lexical, Prompt, Routed, Router, RunLimits, RunOutcome,
@@ -14,7 +16,7 @@ use serde_json::json;
 
 use crate::args::route::{LabRouteArgs, LabRouteWhat, RouteBenchArgs};
 use crate::routing::{Findings, findings, render};
-use assay_cli::asking::price_of;
+use assay_cli::asking::progress as events;
 use assay_cli::commands::route::{broken, candidates, open, template};
 use assay_cli::config::Settings;
 use assay_cli::failure::{Failure, Status};
@@ -26,25 +28,16 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
     let LabRouteWhat::Bench(args) = &args.what;
     let skills = candidates(&args.library, ui)?;
     let prompts = prompts(args, &skills, ui)?;
-    let set = BenchSetup {
-        prompts,
-        skills,
-        template: template(&args.orders)?,
-        price: price_of(&args.access.price)?,
-        args,
-    };
+    let set =
+        BenchSetup { prompts, skills, template: template(&args.orders)?, cap: Arc::new(cap_of(args)?), args };
     let answers = Answers::new(settings.store.join("routes"));
     if args.dry_run {
         return dry_run(&set, &answers, ui);
     }
-    check_caps(args, set.price)?;
     let models = args.models.iter().map(|spec| open(spec, &args.access)).collect::<Result<Vec<_>, _>>()?;
+    models.iter().try_for_each(|model| set.cap.check_model(model)).map_err(no_cap)?;
     let cancel = machine::interrupted()?;
-    let caps = RunLimits {
-        max_runs: args.max_runs,
-        max_usd: args.access.max_usd,
-        concurrency: usize::from(args.access.jobs),
-    };
+    let caps = RunLimits { max_runs: args.max_runs, concurrency: usize::from(args.access.jobs) };
     let mut routers = Vec::new();
     let (mut left, mut errors) = (0, 0);
     for model in &models {
@@ -52,11 +45,11 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
             ui.detail(&format!("{} {}: {:?}", routed.prompt, routed.repetition, routed.status));
         };
         let ran =
-            set.bench(&**model).run(&answers, &caps, &cancel, &progress).map_err(|error| broken(&error))?;
-        report_outcome(model.id(), &ran, ui);
+            set.bench(model, Some(events(ui))).run(&answers, &caps, &cancel, &progress).map_err(broken)?;
+        report_outcome(model.name(), &ran, ui);
         left += ran.left;
         errors += ran.answers.iter().filter(|answer| !answer.status.is_result()).count();
-        routers.push(model_router(model.id(), ran, set.price));
+        routers.push(model_router(model.name(), ran, set.cap.price()));
     }
     routers.extend(Lexical::ALL.map(|lexical| set.lexical_router(lexical)));
     let measures = models.iter().any(|model| model.measures_a_model());
@@ -79,18 +72,19 @@ struct BenchSetup<'a> {
     prompts: Vec<Prompt>,
     skills: Vec<Candidate>,
     template: Template,
-    price: Option<Price>,
+    cap: Arc<CostCap>,
     args: &'a RouteBenchArgs,
 }
 
 impl BenchSetup<'_> {
-    fn bench<'b>(&'b self, model: &'b dyn ChatModel) -> Bench<'b> {
+    fn bench<'b>(&'b self, model: &'b ModelHandle, events: Option<Arc<dyn AskEvents>>) -> Bench<'b> {
         Bench {
             prompts: &self.prompts,
             skills: &self.skills,
             template: &self.template,
             model,
-            price: self.price,
+            cap: self.cap.clone(),
+            events,
             repetitions: self.args.orders.repetitions,
             seed: self.args.orders.seed,
         }
@@ -132,20 +126,16 @@ fn prompts(args: &RouteBenchArgs, skills: &[Candidate], ui: &Ui) -> Result<Vec<P
     Ok(prompts)
 }
 
-/// Refuses a paid model without a cap on its cost.
-fn check_caps(args: &RouteBenchArgs, price: Option<Price>) -> Result<(), Failure> {
-    if args.access.max_usd.is_some() && price.is_none() && !args.models.is_empty() {
-        return Err(Failure::bad_input("--max-usd needs --price"));
-    }
-    let paid =
-        args.models.iter().find(|model| machine::is_paid(model, args.access.base_url.as_deref(), price));
-    match paid {
-        Some(model) if args.access.max_usd.is_none() && args.max_runs.is_none() && !args.no_cap => {
-            Err(Failure::bad_input(format!("{model} is a paid model, and this run has no cap"))
-                .hint("--max-usd USD with --price, --max-runs N, or --no-cap"))
-        }
-        _ => Ok(()),
-    }
+/// The cap that all models of the command share.
+fn cap_of(args: &RouteBenchArgs) -> Result<CostCap, Failure> {
+    let is_capped = args.no_cap || args.max_runs.is_some() || args.models.is_empty();
+    let required_by = (!is_capped).then_some("this run");
+    args.access.model.cap_of(AskCaps { required_by, ..AskCaps::default() })
+}
+
+/// A paid model without a cap on its cost.
+fn no_cap(reason: CapReached) -> Failure {
+    Failure::from(reason).hint("--max-usd USD with --price, --max-runs N, or --no-cap")
 }
 
 /// The model of a dry run, which is never called.
@@ -166,16 +156,16 @@ impl ChatModel for NoModel {
 }
 
 fn dry_run(set: &BenchSetup<'_>, answers: &Answers, ui: &Ui) -> Result<Status, Failure> {
-    let mut models: Vec<NoModel> = set.args.models.iter().cloned().map(NoModel).collect();
-    if models.is_empty() {
-        models.push(NoModel("no model".to_owned()));
-    }
+    let names =
+        if set.args.models.is_empty() { vec!["no model".to_owned()] } else { set.args.models.clone() };
+    let models: Vec<ModelHandle> =
+        names.into_iter().map(|name| ModelHandle::of_model(Arc::new(NoModel(name)))).collect();
     let mut forecasts: Vec<(&str, Forecast)> = Vec::new();
     for model in &models {
-        forecasts.push((model.id(), set.bench(model).forecast(answers).map_err(|error| broken(&error))?));
+        forecasts.push((model.name(), set.bench(model, None).forecast(answers).map_err(broken)?));
     }
     let first = models.first().and_then(|model| {
-        let (prompt, text) = set.bench(model).first_question()?;
+        let (prompt, text) = set.bench(model, None).first_question()?;
         Some(json!({ "prompt": prompt.id, "text": text }))
     });
     if ui.json() {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use super::model::ModelFlags;
+
 /// Show how a skill changed agents' behavior
 ///
 /// An audit splits a skill into directives: single demands that can be checked, such as a command
@@ -127,21 +129,8 @@ pub(crate) struct DirectivesArgs {
     /// is not in the stated line of the skill are ignored.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     pub(crate) directives_from: Option<String>,
-    /// Send requests to this URL [default: the URL of the provider's API]
-    #[arg(long, value_name = "URL", requires = "directives_from")]
-    pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
-    #[arg(long, value_name = "NAME", requires = "directives_from")]
-    pub(crate) api_key_env: Option<String>,
-    /// Price of input and output tokens, in USD per million
-    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1, requires = "directives_from")]
-    pub(crate) price: Vec<f64>,
-    /// Send no skill whose request could bring the cost of this audit above this; needs --price
-    #[arg(long, value_name = "USD", requires = "directives_from")]
-    pub(crate) max_usd: Option<f64>,
-    /// Use a paid model without --max-usd
-    #[arg(long, requires = "directives_from")]
-    pub(crate) no_cap: bool,
+    #[command(flatten)]
+    pub(crate) flags: ModelFlags,
 }
 
 /// Print a random sample of findings for people to label

@@ -27,3 +27,11 @@ pub struct ModelFlags {
     #[arg(long)]
     pub no_cap: bool,
 }
+
+impl ModelFlags {
+    /// Whether any of them is given.
+    pub(crate) fn is_given(&self) -> bool {
+        let ModelAccess { base_url, api_key_env, price, max_usd } = &self.access;
+        self.no_cap || base_url.is_some() || api_key_env.is_some() || !price.is_empty() || max_usd.is_some()
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::model::ModelAccess;
+
 /// Show which skill would be chosen for a request
 ///
 /// Use this command to check whether a description attracts the right requests. By default,
@@ -33,18 +35,9 @@ pub(crate) struct RouteArgs {
 /// How a model is reached and paid.
 #[derive(Debug, clap::Args)]
 pub struct ModelArgs {
-    /// Send requests to this URL [default: the URL of the provider's API]
-    #[arg(long, value_name = "URL")]
-    pub base_url: Option<String>,
-    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
-    #[arg(long, value_name = "NAME")]
-    pub api_key_env: Option<String>,
-    /// Price of input and output tokens, in USD per million
-    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
-    pub price: Vec<f64>,
-    /// Stop when the requests to a model have cost this many US dollars; needs --price
-    #[arg(long, value_name = "AMOUNT")]
-    pub max_usd: Option<f64>,
+    /// The model and its price.
+    #[command(flatten)]
+    pub model: ModelAccess,
     /// Concurrent model requests
     #[arg(short = 'j', long = "jobs", value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,

@@ -1,21 +1,20 @@
 //! `assay route`: the skill that would be chosen for one request.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use assay_model::{ChatModel, ModelOptions};
+use assay_ask::{AskError, ModelHandle};
 use assay_report::{clean, counted};
 use assay_router::{
-    Answers, AnswersError, Bench, Candidate, Lexical, Prompt, Routed, RunLimits, Status as Ended, Template,
+    Answers, Bench, Candidate, Lexical, Prompt, Routed, RunLimits, Status as Ended, Template,
 };
 use assay_skill::Library;
 use serde::Serialize;
 
 use crate::args::route::{ModelArgs, OrderArgs, RouteArgs};
-use crate::asking::price_of;
+use crate::asking::{no_answer, progress};
 use crate::commands::note_losses;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -89,10 +88,8 @@ fn ask_model(
     settings: &Settings,
     ui: &Ui,
 ) -> Result<(Document, Status), Failure> {
-    let (template, price) = (template(&args.orders)?, price_of(&args.access.price)?);
-    if args.access.max_usd.is_some() && price.is_none() {
-        return Err(Failure::bad_input("--max-usd needs --price"));
-    }
+    let (template, cap) = (template(&args.orders)?, Arc::new(args.access.model.cost_cap()?));
+    let price = cap.price();
     let model = open(spec, &args.access)?;
     let cancel = machine::interrupted()?;
     let prompts = [Prompt {
@@ -106,27 +103,24 @@ fn ask_model(
         prompts: &prompts,
         skills,
         template: &template,
-        model: &*model,
-        price,
+        model: &model,
+        cap,
+        events: Some(progress(ui)),
         repetitions: args.orders.repetitions,
         seed: args.orders.seed,
     };
-    let caps = RunLimits {
-        max_runs: None,
-        max_usd: args.access.max_usd,
-        concurrency: usize::from(args.access.jobs),
-    };
+    let caps = RunLimits { max_runs: None, concurrency: usize::from(args.access.jobs) };
     let answers = Answers::new(settings.store.join("routes"));
     let detail =
         |routed: &Routed| ui.detail(&format!("order {}: {:?}", routed.repetition + 1, routed.status));
-    let ran = bench.run(&answers, &caps, &cancel, &detail).map_err(|error| broken(&error))?;
+    let ran = bench.run(&answers, &caps, &cancel, &detail).map_err(broken)?;
     let (answered, lost): (Vec<Routed>, Vec<Routed>) =
         ran.answers.into_iter().partition(|routed| routed.status.is_result());
     if let Some(first) = lost.first() {
         let message = first.message.as_deref().unwrap_or("no reason given");
         ui.note(&format!(
             "{}: {} without an answer: {}",
-            model.id(),
+            model.name(),
             counted(lost.len(), "question", "questions"),
             clean(message)
         ));
@@ -135,7 +129,7 @@ fn ask_model(
     if malformed > 0 {
         ui.note(&format!(
             "{}: {} in another format than the template asks for",
-            model.id(),
+            model.name(),
             counted(malformed, "reply is", "replies are")
         ));
     }
@@ -147,7 +141,7 @@ fn ask_model(
         .filter(|routed| routed.status == Ended::Finished)
         .map(|routed| routed.ranking)
         .collect();
-    let mut document = summarize(&args.request, model.id(), skills.len(), rankings);
+    let mut document = summarize(&args.request, model.name(), skills.len(), rankings);
     (document.unanswered, document.cost_usd) = (unanswered, cost_usd);
     document.measures_a_model = model.measures_a_model();
     let status = match (cancel.load(Ordering::Relaxed), lost.len() + ran.left) {
@@ -263,26 +257,17 @@ pub fn template(args: &OrderArgs) -> Result<Template, Failure> {
         .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
 }
 
-fn options(args: &ModelArgs) -> ModelOptions {
-    let (base_url, api_key_env) = (args.base_url.clone(), args.api_key_env.clone());
-    ModelOptions { base_url, api_key_env, ..ModelOptions::default() }
+/// Opens a model. No request is sent.
+pub fn open(spec: &str, args: &ModelArgs) -> Result<ModelHandle, Failure> {
+    args.model.open_model("--model", spec)
 }
 
-/// Opens a model.
-pub fn open(spec: &str, args: &ModelArgs) -> Result<Arc<dyn ChatModel>, Failure> {
-    assay_model::open(spec, &options(args), &machine::env)
-        .map_err(|error| Failure::bad_input(error.to_string()))
-}
-
-/// The failure to read or keep answers.
-pub fn broken(error: &AnswersError) -> Failure {
-    let cause: Option<Box<dyn Error + Send + Sync>> = error.source().map(|cause| cause.to_string().into());
-    Failure::Infrastructure {
-        message: error.to_string(),
-        hint: Some(
-            "check that the path is writable and has free space; the answers so far are kept".to_owned(),
-        ),
-        source: cause,
+/// The failure to read or keep answers, or to reach a model.
+pub fn broken(error: impl Into<AskError>) -> Failure {
+    match error.into() {
+        AskError::Cache(error) => Failure::infrastructure(assay_diagnostic::chain(&error))
+            .hint("check that the path is writable and has free space; the answers so far are kept"),
+        error => no_answer(error, "model"),
     }
 }
 

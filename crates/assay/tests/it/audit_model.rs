@@ -110,5 +110,8 @@ fn caps_and_faults_of_the_model_are_reported() {
     let prose = at(&[]);
     assert!(prose.stderr.contains("no directives of ledger from openai:test-1"), "{}", prose.stderr);
     assert!(prose.stdout.contains("RH-7731"), "{}", prose.stdout);
-    assert_eq!((server.requests().len(), cached(&lab)), (2, 0));
+    // What was paid is stored, and asked again by the next command.
+    assert_eq!((server.requests().len(), cached(&lab)), (2, 1));
+    at(&[]);
+    assert_eq!((server.requests().len(), cached(&lab)), (4, 1));
 }

@@ -119,3 +119,20 @@ fn tests_are_executed_where_a_rubric_has_no_judge() {
     assert_eq!(executed["nop"]["outcome"], "failed");
     assert_eq!(document["summary"]["unchecked"], 0);
 }
+
+#[test]
+fn tasks_of_one_name_get_a_report_each() {
+    let lab = Fixture::new();
+    for folder in ["one", "other"] {
+        let text = format!("# Task\n\nWrite the word {folder} to /app/answer.txt.\n");
+        lab.write(&format!("{folder}/t/instruction.md"), text);
+        lab.write(&format!("{folder}/t/task.toml"), "version = \"1.0\"\n");
+        lab.write(&format!("{folder}/t/tests/test.sh"), "exit 0\n");
+    }
+    let ran = lab.assay(&["task", "review", "one/t", "other/t", "--static", "--out", "reports"]);
+    let reports = ["t", "t-2"].map(|name| {
+        fs::read_to_string(lab.path(&format!("reports/{name}.md")))
+            .unwrap_or_else(|error| panic!("{name}: {error}: {}", ran.stderr))
+    });
+    assert!(reports[0].contains("one") && reports[1].contains("other"), "{reports:?}");
+}

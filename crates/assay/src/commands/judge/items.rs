@@ -15,8 +15,8 @@ use crate::args::judge::ItemsArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-use batch::{Batch, ItemRow};
-use panel::Panel;
+use batch::ItemRow;
+use panel::{Batch, Panel};
 
 pub(super) fn run(args: &ItemsArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let rows = batch::read(args)?;

@@ -172,6 +172,17 @@ pub(in crate::commands) fn write_reviews(
     Ok(())
 }
 
+/// Names for files: those of the tasks, with a number where a name occurs again.
+fn distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names {
+        let numbered = (2..).map(|number: u32| format!("{name}-{number}"));
+        let free = std::iter::once(name.to_owned()).chain(numbered).find(|own| !distinct.contains(own));
+        distinct.extend(free);
+    }
+    distinct
+}
+
 fn print(document: &Document, out: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
     let secrets = machine::secrets();
     if let Some(out) = out {
@@ -180,9 +191,10 @@ fn print(document: &Document, out: Option<&Path>, ui: &Ui) -> Result<(), Failure
                 .hint("check that the path is writable and has free space")
         };
         fs::create_dir_all(out).map_err(failed)?;
-        for review in &document.tasks {
+        let names = distinct_names(document.tasks.iter().map(|review| review.task.name.as_str()));
+        for (review, name) in document.tasks.iter().zip(names) {
             let text = redact(&markdown::review(review), &secrets);
-            let file = out.join(format!("{}.md", review.task.name));
+            let file = out.join(format!("{name}.md"));
             assay_fs::replace_file(&file, text.as_bytes()).map_err(failed)?;
         }
     }
@@ -258,5 +270,21 @@ impl Runs {
             }
         }
         Ok((results, others))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distinct_names;
+
+    #[test]
+    fn files_of_tasks_of_one_name_have_numbers() {
+        let check = |names: &[&str], expected: &[&str]| {
+            assert_eq!(distinct_names(names.iter().copied()), expected);
+        };
+        check(&["a", "b"], &["a", "b"]);
+        check(&["a", "a", "a"], &["a", "a-2", "a-3"]);
+        check(&["a", "a", "a-2"], &["a", "a-2", "a-2-2"]);
+        check(&["a-2", "a", "a"], &["a-2", "a", "a-3"]);
     }
 }

@@ -6,7 +6,7 @@ use assay_judge::planted::{Planted, how_many, is_missed, planted};
 use assay_judge::{Case, Item, Request, Ruling};
 use assay_table::{TableReader, Value};
 
-use super::panel::Prompt;
+use super::panel::{Batch, Prompt};
 use crate::args::judge::ItemsArgs;
 use crate::failure::Failure;
 
@@ -71,13 +71,6 @@ pub(in crate::commands::judge) fn text(value: &Value) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// The requests of a table.
-#[derive(Debug)]
-pub(in crate::commands::judge) struct Batch<P = Group> {
-    pub(in crate::commands::judge) groups: Vec<P>,
-    pub(in crate::commands::judge) rows: usize,
-}
-
 /// The items of one request.
 #[derive(Debug)]
 pub(in crate::commands::judge) struct Group {
@@ -88,7 +81,7 @@ pub(in crate::commands::judge) struct Group {
     pub(super) planted: Option<Planted>,
 }
 
-impl Batch {
+impl Batch<Group> {
     /// Rows of equal material are one request.
     pub(super) fn new(rows: &[ItemRow]) -> Self {
         let mut places = BTreeMap::new();

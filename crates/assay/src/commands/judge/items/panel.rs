@@ -8,7 +8,6 @@ use assay_judge::{PROTOCOL, Request};
 use assay_model::{ScriptContext, Usage};
 use serde_json::{Map, Value, json};
 
-use super::batch::Batch;
 use crate::args::judge::PanelArgs;
 use crate::asking::{WAITING_INTERVAL, no_answer, progress};
 use crate::config::Settings;
@@ -30,6 +29,13 @@ pub(in crate::commands::judge) trait Prompt: Sync {
 
     /// Whether rulings miss the planted item. `None` without one.
     fn is_missed(&self, rulings: &[Self::Ruling]) -> Option<bool>;
+}
+
+/// The requests of a table.
+#[derive(Debug)]
+pub(in crate::commands::judge) struct Batch<P> {
+    pub(in crate::commands::judge) groups: Vec<P>,
+    pub(in crate::commands::judge) rows: usize,
 }
 
 /// What a batch needs.

@@ -4,8 +4,7 @@ use assay_judge::planted::{how_many, planted_pair};
 use assay_judge::{Choice, Pair, PairRuling, Request};
 
 use super::rows::PairRow;
-use crate::commands::judge::items::batch::Batch;
-use crate::commands::judge::items::panel::Prompt;
+use crate::commands::judge::items::panel::{Batch, Prompt};
 
 /// One pair in one order.
 #[derive(Debug)]
