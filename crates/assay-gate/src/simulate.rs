@@ -81,9 +81,10 @@ pub struct GateCell {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GateFigures {
     /// The share of lineages (for several skills: of pull requests) with a version that passed and must not have: one without effect
-    /// for `helps`, one that is worse than the target's by the margin for `non-inferior`.
+    /// for `helps`, one that is worse than the reference by the margin or more for `non-inferior`.
     pub false_pass: Option<f64>,
-    /// Of versions that are worse than the reference by the margin or more, the share that passes: the error rate of a merge.
+    /// Of versions that are worse than the reference by the margin or more, the share that passes: the error rate of a merge. The
+    /// lineages that get so far are those whose tasks show the least of their losses.
     pub false_merge: Option<f64>,
     /// The share of equal versions that pass.
     pub equal_pass: Option<f64>,
@@ -225,13 +226,11 @@ impl GateCell {
             (0..suites).map(|index| self.worse_lineage(loss, &mut self.versions(seed, index))).collect();
         let mut losses: Vec<f64> = lineages.iter().map(|lineage| lineage.lost).collect();
         losses.sort_by(f64::total_cmp);
-        let is_at_margin = loss >= self.margin.unwrap_or(MARGIN) - 1e-9;
         let share = |some: usize, all: usize| some as f64 / all.max(1) as f64;
         let total = |count: fn(&Lineage) -> usize| lineages.iter().map(count).sum::<usize>();
         let beyond = total(|lineage| lineage.beyond);
         GateFigures {
-            false_pass: is_at_margin
-                .then(|| share(total(|lineage| usize::from(lineage.merges > 0)), lineages.len())),
+            false_pass: Some(share(total(|lineage| usize::from(lineage.beyond_passed > 0)), lineages.len())),
             false_merge: (beyond > 0).then(|| share(total(|lineage| lineage.beyond_passed), beyond)),
             equal_pass: None,
             loss_p95: (self.edits == MERGES)
@@ -324,7 +323,7 @@ mod tests {
         let lost = figures(&cell(MARGIN));
         assert!(lost.false_pass.unwrap() <= most(0.04), "{lost:?}");
         let lost = figures(&cell(0.03));
-        assert!(lost.loss_p95.unwrap() < 0.09 + 1e-9, "{lost:?}");
+        assert!(lost.loss_p95.unwrap() < 0.06 + 1e-9, "{lost:?}");
         assert!(lost.false_merge.unwrap() <= most(0.005), "{lost:?}");
     }
 }

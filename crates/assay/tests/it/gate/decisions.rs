@@ -229,6 +229,8 @@ fn losses_of_several_merges_count_against_the_first_version() {
     // Against the version at the target alone the third one would pass as the others did.
     let third = &gates[2].1;
     assert!(third["p"].as_f64().unwrap() <= third["level"].as_f64().unwrap(), "{third:#}");
+    // Versions and looks share the level of both tests in one way.
+    assert_eq!(third["reference"]["level"], third["level"], "{third:#}");
     assert_eq!(
         (&third["reference"]["lift"], &third["reference"]["outcome"]),
         (&json!(-0.5), &json!("undecided"))
