@@ -5,6 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::{Answer, AskError, Asker, ModelHandle, ModelQuestion};
 
+/// Reads a reply, or says what is wrong with it.
+pub type ReplyReader<'a, T> = Box<dyn Fn(&str) -> Result<T, String> + Sync + 'a>;
+
 /// A question with the model that it is for and the reader of its reply.
 pub struct QuestionOf<'a, T> {
     /// The model.
@@ -12,7 +15,7 @@ pub struct QuestionOf<'a, T> {
     /// The question.
     pub question: ModelQuestion,
     /// Reads a reply, or says what is wrong with it.
-    pub read: Box<dyn Fn(&str) -> Result<T, String> + Sync + 'a>,
+    pub read: ReplyReader<'a, T>,
 }
 
 impl<T> std::fmt::Debug for QuestionOf<'_, T> {

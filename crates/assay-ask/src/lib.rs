@@ -61,7 +61,7 @@ mod preflight;
 mod rules;
 
 pub use asker::{Answer, Asker};
-pub use batch::QuestionOf;
+pub use batch::{QuestionOf, ReplyReader};
 pub use budget::{AskBudget, AskCaps, CapReached, CostCap, NotReserved, ReservedCost, Spending};
 pub use cache::{CacheError, FolderCache, ReplyCache};
 pub use error::AskError;

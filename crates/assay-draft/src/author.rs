@@ -11,7 +11,7 @@ use assay_ask::{
 };
 use assay_judge::Request;
 use assay_model::{ScriptContext, Usage};
-use serde_json::{Map, json};
+use serde_json::json;
 
 use crate::prompts::Prompt;
 
@@ -95,7 +95,7 @@ impl DraftAuthor {
         });
         let labels = labels.and_then(|labels| labels.as_object().cloned());
         ModelQuestion {
-            labels: labels.unwrap_or_else(Map::new),
+            labels: labels.unwrap_or_default(),
             script: ScriptContext { task: "draft".to_owned(), repetition: 1, ..ScriptContext::default() },
             ..ModelQuestion::new(&self.model, &request.system, &request.text)
         }

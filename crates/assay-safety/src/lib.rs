@@ -405,7 +405,7 @@ fn code(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
     match language {
         Language::Shell => shell::scan(scan, site, text),
         Language::Python | Language::JavaScript => {
-            script::scan(scan, site, language, text, calls::check_call)
+            script::scan(scan, site, language, text, calls::check_call);
         }
     }
 }

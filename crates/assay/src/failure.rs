@@ -74,6 +74,7 @@ impl Failure {
     }
 
     /// With more lines on bad input.
+    #[must_use]
     pub fn details(mut self, lines: Vec<String>) -> Self {
         if let Self::BadInput { details, .. } = &mut self {
             *details = lines;
@@ -82,6 +83,7 @@ impl Failure {
     }
 
     /// With what to do about it.
+    #[must_use]
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         match &mut self {
             Self::BadInput { hint, .. } | Self::Infrastructure { hint, .. } => *hint = Some(text.into()),

@@ -53,7 +53,6 @@ impl Ui {
     }
 
     /// The result as it is: for documents that programs read.
-    #[expect(clippy::unused_self, reason = "standard output is the interface's, like standard error")]
     pub fn raw(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

@@ -10,7 +10,7 @@ use assay_model::{Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, 
 
 use super::{Played, asker, number, question, reply};
 
-fn questions<'a>(model: &'a ModelHandle, count: usize) -> Vec<QuestionOf<'a, u32>> {
+fn questions(model: &ModelHandle, count: usize) -> Vec<QuestionOf<'_, u32>> {
     let one = |at| QuestionOf { model, question: question(model, &format!("{at}")), read: Box::new(number) };
     (0..count).map(one).collect()
 }

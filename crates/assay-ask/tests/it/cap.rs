@@ -11,8 +11,8 @@ use assay_model::{ModelOptions, Price};
 use super::{Played, number, question};
 
 /// A dollar for each token.
-fn price() -> Option<Price> {
-    Some(Price::new(1e6, 1e6, None, None))
+fn price() -> Price {
+    Price::new(1e6, 1e6, None, None)
 }
 
 /// At most 1.25 × (question + 10) dollars each.
@@ -39,11 +39,12 @@ fn answer_twelve(cap: &Arc<CostCap>, model: &ModelHandle, concurrency: usize) ->
 fn no_question_is_sent_that_could_exceed_the_cap() {
     let model = Played::new(&[]);
     let handle = model.handle();
-    let most = CostCap::new(price(), AskCaps::default()).max_cost(&question(&handle, "0"), &RULES);
+    let most = CostCap::new(Some(price()), AskCaps::default()).max_cost(&question(&handle, "0"), &RULES);
     assert!(most > 10.0, "{most}");
     // A reply costs 110 dollars, more than its estimate: after the fourth, 440 are spent.
     for concurrency in [1, 2, 8] {
-        let cap = Arc::new(CostCap::new(price(), AskCaps { usd: Some(440.0 + most), ..AskCaps::default() }));
+        let cap =
+            Arc::new(CostCap::new(Some(price()), AskCaps { usd: Some(440.0 + most), ..AskCaps::default() }));
         let (answered, failed) = answer_twelve(&cap, &handle, concurrency);
         assert!((5..=4 + concurrency).contains(&answered), "{answered} at {concurrency}");
         let Some(AskError::Capped(CapReached::Usd { spent, next, .. })) = failed else {
@@ -59,17 +60,21 @@ fn no_question_is_sent_that_could_exceed_the_cap() {
 fn questions_wait_for_those_under_way() {
     let model = Played { is_uncounted: true, ..Played::new(&[]) };
     let handle = model.handle();
-    let most = CostCap::new(price(), AskCaps::default()).max_cost(&question(&handle, "11"), &RULES);
+    let most = CostCap::new(Some(price()), AskCaps::default()).max_cost(&question(&handle, "11"), &RULES);
     // Replies without a count are charged by an estimate: each has one token, beside those of its question.
     let tokens = question(&handle, "11").count_tokens() as f64 + 1.0;
-    let enough =
-        Arc::new(CostCap::new(price(), AskCaps { usd: Some(11.0 * tokens + most), ..AskCaps::default() }));
+    let enough = Arc::new(CostCap::new(
+        Some(price()),
+        AskCaps { usd: Some(11.0 * tokens + most), ..AskCaps::default() },
+    ));
     let (answered, failed) = answer_twelve(&enough, &handle, 8);
     assert_eq!((answered, failed.map(|error| error.to_string())), (12, None));
     // Reported costs have no estimates.
     assert_eq!(enough.cost_usd(), Some(0.0));
-    let little =
-        Arc::new(CostCap::new(price(), AskCaps { usd: Some(2.0 * tokens + most), ..AskCaps::default() }));
+    let little = Arc::new(CostCap::new(
+        Some(price()),
+        AskCaps { usd: Some(2.0 * tokens + most), ..AskCaps::default() },
+    ));
     assert_eq!(answer_twelve(&little, &handle, 8).0, 3);
 }
 
@@ -89,8 +94,9 @@ fn the_number_of_questions_is_capped_exactly() {
 fn what_was_spent_before_counts() {
     let model = Played::new(&[]);
     let spent = super::reply("x").usage.unwrap();
-    let cap =
-        Arc::new(CostCap::new(price(), AskCaps { usd: Some(110.0), ..AskCaps::default() }).after(spent));
+    let cap = Arc::new(
+        CostCap::new(Some(price()), AskCaps { usd: Some(110.0), ..AskCaps::default() }).after(spent),
+    );
     let (answered, failed) = answer_twelve(&cap, &model.handle(), 1);
     assert_eq!((answered, model.requests().len()), (0, 0));
     assert!(failed.unwrap().to_string().starts_with("the cap of $110 is reached: $110.0000 is spent, and"));
@@ -108,9 +114,9 @@ fn a_paid_model_needs_a_cap_where_one_is_required() {
     };
     let required = AskCaps { required_by: Some("this draft"), ..AskCaps::default() };
     check("gemini:m", None, required, Some("gemini:m is a paid model, and this draft has no cap"));
-    check("openai:m", price(), required, Some("openai:m is a paid model, and this draft has no cap"));
+    check("openai:m", Some(price()), required, Some("openai:m is a paid model, and this draft has no cap"));
     check("openai:m", None, required, None);
     check("gemini:m", None, AskCaps::default(), None);
-    check("gemini:m", price(), AskCaps { usd: Some(1.0), ..required }, None);
+    check("gemini:m", Some(price()), AskCaps { usd: Some(1.0), ..required }, None);
     check("gemini:m", None, AskCaps { questions: Some(1), ..required }, None);
 }

@@ -123,8 +123,7 @@ fn a_server_that_takes_its_time_is_waited_for() {
             written.lock().unwrap().push((*event).clone());
         }
     };
-    let asker =
-        asker(folder.path(), AskRules::default()).report_to(Arc::new(listen), Duration::from_secs(60));
+    let asker = asker(folder.path(), AskRules::default()).report_to(Arc::new(listen), Duration::from_mins(1));
     let model = handle("openai:m", &format!("http://{address}/v1"));
     assert_eq!(answer(&asker, &model, "x").unwrap().value, Ok(3));
     let log = log.lock().unwrap();

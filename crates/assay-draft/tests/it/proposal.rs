@@ -161,7 +161,7 @@ fn inputs_are_copied_where_tasks_may_have_them() {
         match (read_changes(&reply, &inputs), expected) {
             (Ok(proposal), Ok(())) => assert_eq!(proposal.copies[0].path, path),
             (Err(error), Err(expected)) => {
-                assert!(error.to_string().contains(expected), "{path} {copy}: {error}")
+                assert!(error.to_string().contains(expected), "{path} {copy}: {error}");
             }
             (found, _) => panic!("{path} {copy}: {found:?}"),
         }

@@ -34,8 +34,12 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
     if args.dry_run {
         return dry_run(&set, &answers, ui);
     }
+    // What a run lacks is said before keys are looked for.
+    for spec in &args.models {
+        let model = args.access.model.open_model_on_use("--model", spec)?;
+        set.cap.check_model(&model).map_err(no_cap)?;
+    }
     let models = args.models.iter().map(|spec| open(spec, &args.access)).collect::<Result<Vec<_>, _>>()?;
-    models.iter().try_for_each(|model| set.cap.check_model(model)).map_err(no_cap)?;
     let cancel = machine::interrupted()?;
     let caps = RunLimits { max_runs: args.max_runs, concurrency: usize::from(args.access.jobs) };
     let mut routers = Vec::new();
@@ -52,7 +56,7 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
         routers.push(model_router(model.name(), ran, set.cap.price()));
     }
     routers.extend(Lexical::ALL.map(|lexical| set.lexical_router(lexical)));
-    let measures = models.iter().any(|model| model.measures_a_model());
+    let measures = models.iter().any(ModelHandle::measures_a_model);
     let found = findings(&set.prompts, &routers, set.skills.len(), args.orders.seed, measures);
     append_history(&found, args, settings)?;
     if ui.json() {

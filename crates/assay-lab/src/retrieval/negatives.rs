@@ -26,6 +26,7 @@ pub(crate) struct NegativeFindings {
 /// What becomes of requests where only skills count whose share of the ceiling is at least
 /// `threshold`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "fields are the keys of the document")]
 pub(crate) struct Threshold {
     /// Share of the highest score that a document could have for the request.
     pub(crate) threshold: f64,

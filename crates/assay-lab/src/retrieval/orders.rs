@@ -22,6 +22,7 @@ fn is_previous_name(own: &Covariance, other: &Covariance) -> bool {
 /// The retrievers of a pool with their mean NDCG@10, and the covariance of these means over gold
 /// skills.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "fields are the keys of the document")]
 pub(crate) struct Covariance {
     /// The pool.
     pub(crate) pool: String,

@@ -46,6 +46,7 @@ impl Default for Options {
 
 /// An error rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "fields are the keys of the document")]
 pub(crate) struct Rate {
     /// The counted group: a family, a technique, a look-alike.
     pub(crate) name: String,

@@ -158,7 +158,7 @@ fn changed_description_repeats_its_queries() {
 
 #[test]
 fn caps_are_enforced() {
-    let caps = RunLimits { max_runs: Some(4), concurrency: 3, ..RunLimits::default() };
+    let caps = RunLimits { max_runs: Some(4), concurrency: 3 };
     let ran = Set::new(5).run(&Played::new(&[]), caps);
     assert_eq!((ran.asked, ran.left, ran.spent_usd), (4, 6, None));
 

@@ -235,7 +235,7 @@ fn measure(
                     .flatten();
                 match refused {
                     Some(failure) => {
-                        found.row.reason = format!("another gate opened a look first: {failure}")
+                        found.row.reason = format!("another gate opened a look first: {failure}");
                     }
                     None => found.look = Some(look),
                 }

@@ -128,6 +128,7 @@ fn tasks_of_one_name_get_a_report_each() {
         lab.write(&format!("{folder}/t/instruction.md"), text);
         lab.write(&format!("{folder}/t/task.toml"), "version = \"1.0\"\n");
         lab.write(&format!("{folder}/t/tests/test.sh"), "exit 0\n");
+        lab.write(&format!("{folder}/t/environment/Dockerfile"), "FROM debian:bookworm-slim\n");
     }
     let ran = lab.assay(&["task", "review", "one/t", "other/t", "--static", "--out", "reports"]);
     let reports = ["t", "t-2"].map(|name| {

@@ -192,8 +192,9 @@ impl Gate<'_> {
         }
         let Some(looks) = &mut self.looks else { return Ok(Numbers { version: 1, look: 1 }) };
         let folder = skill.plan.run_folder();
-        let numbers =
-            looks.open(skill.name, skill.terms, &folder, self.store).map_err(|error| Unmeasured::Blocked(error.to_string()))?;
+        let numbers = looks
+            .open(skill.name, skill.terms, &folder, self.store)
+            .map_err(|error| Unmeasured::Blocked(error.to_string()))?;
         if self.args.open_looks { Err(Unmeasured::Opened) } else { Ok(numbers) }
     }
 

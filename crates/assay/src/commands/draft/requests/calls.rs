@@ -76,8 +76,8 @@ impl Models {
 
     /// Refuses paid models without a cap.
     pub(super) fn check_cap(&self) -> Result<(), Failure> {
-        let models = self.reviewers.iter().chain([&self.writer]);
-        Ok(models.map(|model| self.cap.check_model(model)).collect::<Result<(), _>>()?)
+        let mut models = self.reviewers.iter().chain([&self.writer]);
+        Ok(models.try_for_each(|model| self.cap.check_model(model))?)
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
