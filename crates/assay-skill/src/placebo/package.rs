@@ -13,7 +13,7 @@ pub struct MadeFile {
     pub executable: bool,
 }
 
-/// A package as [`placebo`] needs it.
+/// A package as [`placebo`](super::placebo) needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Original<'a> {
     /// The skill's name, which is kept.

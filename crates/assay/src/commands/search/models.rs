@@ -56,7 +56,7 @@ pub(super) fn by(searcher: Searcher, name: Option<&str>, ui: &Ui) -> Result<Sear
 /// BM25 over stems: the baseline of retrievers that use stems.
 const STEMMED: &str = "bm25:stemmer=english";
 
-/// Every retriever that can be opened here, with [`STEMMED`] beside plain BM25. Missing models are reported.
+/// Every retriever that can be opened here, with stemmed words beside plain BM25. Missing models are reported.
 pub fn installed(ui: &Ui) -> Vec<String> {
     with(ui, |around| {
         let is_here =
