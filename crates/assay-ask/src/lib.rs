@@ -1,8 +1,7 @@
 //! One way to ask a model a question whose answer is read by a program.
 //!
 //! [`Asker`] answers a [`ModelQuestion`]: from the [`ReplyCache`] if a reply is stored that can be read, otherwise from the
-//! model. All that asks models outside of an agent's work uses it: drafts, judges, routers, directives of the audit, the
-//! taxonomy.
+//! model. Drafts, judged items and pairs, routers, directives of the audit, and the taxonomy use it.
 //!
 //! - **Every reply is stored when it arrives**, also one that cannot be read. A command that was killed asks only for what
 //!   is missing.
@@ -57,7 +56,6 @@ mod handle;
 mod open_requests;
 mod paid;
 mod preflight;
-
 mod rules;
 
 pub use asker::{Answer, Asker};

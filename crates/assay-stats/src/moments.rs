@@ -26,7 +26,7 @@ pub(crate) struct Moments {
 pub(crate) struct Quantiles {
     /// t(n − 1), for s.
     pub(crate) plain: f64,
-    /// t((n + 1)²/(n − 1)), for s̃.
+    /// t((n − 1 + p)²/(n − 1)), for s̃ with p pseudo-tasks.
     pub(crate) shrunk: f64,
     /// The pseudo-tasks of s̃.
     pub(crate) pseudo: f64,

@@ -367,10 +367,10 @@ fn text(found: &Explanation) -> String {
         );
     }
     for arm in &found.arms {
-        line("trials", arm.words());
+        line("trials", arm.describe_trials());
     }
     for result in &found.results {
-        line("result", result.words());
+        line("result", result.describe_result());
     }
     for look in &found.looks {
         line("look", look.words());

@@ -737,7 +737,7 @@ fn a_partial_clone_says_what_is_missing() {
         let output = command.current_dir(lab.path(folder)).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let mend = ["-C", "home/partial", "fetch", "--quiet", "--refetch", "--no-filter", "origin"];
+    let refetch = ["-C", "home/partial", "fetch", "--quiet", "--refetch", "--no-filter", "origin"];
     // A file that only the target has, so that no checkout fetched it.
     git(&lab, &["checkout", "--quiet", "main"]);
     lab.write("other.md", "Other.\n");
@@ -747,7 +747,7 @@ fn a_partial_clone_says_what_is_missing() {
     let (code, stderr) = run("home/partial");
     assert!(code == Some(2) && stderr.contains("the clone is partial"), "{stderr}");
     assert!(stderr.contains("git fetch --refetch --no-filter origin"), "{stderr}");
-    git(&lab, &mend);
+    git(&lab, &refetch);
     assert_eq!(run("home/partial").0, Some(0));
     clone(&[], "home/whole");
     assert_eq!(run("home/whole").0, Some(0));

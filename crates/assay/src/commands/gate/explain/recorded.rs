@@ -3,7 +3,7 @@
 use assay_analysis::Evidence;
 use assay_gate::{Claim, Decision, OnUndecided, Policy, Round, SkillTerms, decide_rounds};
 use assay_report::{clean, counted, points, pp};
-use assay_store::{ConditionRole, RunFolder, Store};
+use assay_store::{ConditionRole, RunFolder, Store, StoreError};
 use assay_trial::MachineContext;
 use serde::Serialize;
 
@@ -16,6 +16,7 @@ use crate::commands::gate::measured::{CONDITION, Gated, LookLevel};
 use crate::commands::gate::output::Word;
 use crate::commands::gate::scope::Scope;
 use crate::commands::gate::{permissions, versions};
+use crate::failure::Failure;
 use crate::machine;
 use crate::ui::Ui;
 
@@ -35,7 +36,7 @@ pub(super) struct Arm {
 }
 
 impl Arm {
-    pub(super) fn words(&self) -> String {
+    pub(super) fn describe_trials(&self) -> String {
         let planned = counted(self.planned, "trial", "trials");
         format!("{}: {} of {planned} recorded", clean(&self.version), self.recorded)
     }
@@ -63,7 +64,7 @@ impl Finding {
         Some(Figures(self.lift?, low, high))
     }
 
-    pub(super) fn words(&self) -> String {
+    pub(super) fn describe_result(&self) -> String {
         let tasks = counted(self.tasks, "task", "tasks");
         let agent = clean(&self.agent);
         let Some(lift) = self.lift else { return format!("{agent}: no lift yet, {tasks} compared") };
@@ -109,14 +110,13 @@ impl RecordedTrials {
         looks: Option<Looks>,
         look: LookLevel,
         ui: &Ui,
-    ) -> Result<Self, String> {
-        let (path, _) = scope.store().map_err(|error| error.to_string())?;
+    ) -> Result<Self, Failure> {
+        let (path, _) = scope.store().map_err(|error| Failure::bad_input(error.to_string()))?;
         if !path.is_dir() {
-            return Err(format!("there is no store {}", path.display()));
+            return Err(Failure::bad_input(format!("there is no store {}", path.display())));
         }
-        let text = |error: &dyn std::fmt::Display| error.to_string();
-        let store = super::super::open_trials(scope, &path).map_err(|error| text(&error))?;
-        let sandboxes = machine::sandboxes_for(&scope.settings).map_err(|error| text(&error))?;
+        let store = super::super::open_trials(scope, &path)?;
+        let sandboxes = machine::sandboxes_for(&scope.settings)?;
         let here = MachineContext {
             permissions: permissions(args, scope, policy),
             ..machine::context(&sandboxes, None)
@@ -137,14 +137,14 @@ impl RecordedTrials {
             policy_hash: &scope.terms.hash,
             ui,
         };
-        let skill = gate.prepare(0, (&gated.row.skill, terms), versions).map_err(|error| text(&error))?;
-        let all = gate.whole_plan(&skill).map_err(|error| text(&error))?.run_folder();
+        let skill = gate.prepare(0, (&gated.row.skill, terms), versions)?;
+        let all = gate.whole_plan(&skill)?.run_folder();
         let arms = arms(&skill, &all, &store);
         let done = arms.iter().map(|arm| arm.repetitions).min().unwrap_or(0);
         // The newest round whose trials are all there, else the first.
         let round = skill.rounds.iter().rev().find(|round| round.repetitions <= done);
         let round = round.or(skill.rounds.first()).cloned();
-        let folder = gate.plan_of(&skill, round.as_ref()).map_err(|error| text(&error))?.run_folder();
+        let folder = gate.plan_of(&skill, round.as_ref())?.run_folder();
         let complete = done > 0 && done >= round.as_ref().map_or(done, |round| round.repetitions);
         let is_complete = complete && is_recorded(&folder, &store);
         let results = results(&skill, (&folder, &store), (look, round), policy, is_complete)?;
@@ -205,14 +205,11 @@ fn results(
     (look, round): (LookLevel, Option<Round>),
     policy: &Policy,
     complete: bool,
-) -> Result<Vec<Finding>, String> {
-    let text = |error: assay_store::StoreError| error.to_string();
+) -> Result<Vec<Finding>, StoreError> {
     let own = |found: Vec<Evidence>| found.into_iter().filter(|found| found.condition == CONDITION.name());
-    let evidence: Vec<Evidence> = own(assay_analysis::evidence(store, folder).map_err(text)?).collect();
+    let evidence: Vec<Evidence> = own(assay_analysis::evidence(store, folder)?).collect();
     let reference: Vec<Evidence> = match folder.conditions.get(2) {
-        Some(condition) => {
-            own(assay_analysis::evidence_against(store, folder, condition).map_err(text)?).collect()
-        }
+        Some(condition) => own(assay_analysis::evidence_against(store, folder, condition)?).collect(),
         None => Vec::new(),
     };
     let claims: Vec<(Claim, Option<Round>)> = evidence
