@@ -58,7 +58,7 @@ impl Shared {
         let ordinal = state.exchanges.len();
         state.exchanges.push(Exchange { ordinal, ..exchange });
         state.totals.requests += 1;
-        self.session.budget.begin();
+        self.session.budget.begin(reservation.as_mut());
         if let Some(held) = ceiling.zip(reservation) {
             state.held.insert(ordinal, held);
         }

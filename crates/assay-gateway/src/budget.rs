@@ -87,6 +87,8 @@ pub struct Reservation {
     /// Its number in a shared account.
     shared: Option<u64>,
     used: Option<Ceiling>,
+    /// Whether its request is in the totals.
+    is_counted: bool,
 }
 
 impl Reservation {
@@ -100,7 +102,13 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         match (&self.budget.shared, self.shared) {
             (Some((shared, _)), Some(number)) => shared.release(number, self.used),
-            _ => lock(&self.budget.run.account).requests.end(self.ceiling, self.used),
+            _ => {
+                let mut account = lock(&self.budget.run.account);
+                account.requests.end(self.ceiling, self.used);
+                if !self.is_counted {
+                    account.uncounted = account.uncounted.saturating_sub(1);
+                }
+            }
         }
     }
 }
@@ -131,6 +139,8 @@ struct Account {
     most_expensive: Option<f64>,
     /// Requests under way.
     requests: UnderWay,
+    /// Those of them that are not yet in the totals.
+    uncounted: u64,
 }
 
 impl Account {
@@ -212,8 +222,15 @@ impl Budget {
     /// Sets aside what a request may use, if it fits into the caps beside the requests under way. Of requests that
     /// wait for each other, one is always granted: below a cap, at most one request exceeds it.
     pub fn reserve(&self, ceiling: Ceiling) -> Turn {
-        let granted =
-            |shared| Turn::Granted(Reservation { budget: self.clone(), ceiling, shared, used: None });
+        let granted = |shared| {
+            Turn::Granted(Reservation {
+                budget: self.clone(),
+                ceiling,
+                shared,
+                used: None,
+                is_counted: false,
+            })
+        };
         if let Some((shared, _)) = &self.shared {
             return match shared.reserve(ceiling) {
                 SharedTurn::Granted(number) => granted(Some(number)),
@@ -226,8 +243,13 @@ impl Budget {
         if let Some(capped) = reached_cap(caps, &account.totals, Some(account.usd), CapScope::Run) {
             return Turn::Capped(capped);
         }
+        // Others that were granted may still be given back.
+        if caps.requests.is_some_and(|most| account.totals.requests + account.uncounted >= most) {
+            return Turn::Deferred;
+        }
         let (tokens, usd) = (account.totals.reported_tokens(), account.usd);
         let fits = account.requests.admit(caps, tokens, usd, ceiling);
+        account.uncounted += u64::from(fits);
         drop(account);
         if fits { granted(None) } else { Turn::Deferred }
     }
@@ -253,9 +275,14 @@ impl Budget {
         self.add_cost(&mut account, usd);
     }
 
-    /// Counts an admitted request.
-    pub(crate) fn begin(&self) {
-        lock(&self.run.account).totals.requests += 1;
+    /// Counts an admitted request, with what is set aside for it.
+    pub(crate) fn begin(&self, reservation: Option<&mut Reservation>) {
+        let mut account = lock(&self.run.account);
+        account.totals.requests += 1;
+        if let Some(reservation) = reservation.filter(|reservation| !reservation.is_counted) {
+            reservation.is_counted = true;
+            account.uncounted = account.uncounted.saturating_sub(1);
+        }
     }
 
     /// Records what the exchange cost.
@@ -413,6 +440,34 @@ mod tests {
         assert!(matches!(budget.admit(), Admission::Exhausted));
         assert!((budget.spent_usd() - 0.8).abs() < 1e-12);
         assert_eq!((budget.spent().requests, budget.capped()), (4, None));
+    }
+
+    fn reserve(budget: &Budget) -> Result<Reservation, bool> {
+        match budget.reserve(Ceiling { tokens: 1, usd: 0.0 }) {
+            Turn::Granted(reservation) => Ok(reservation),
+            Turn::Deferred => Err(false),
+            Turn::Capped(_) => Err(true),
+        }
+    }
+
+    /// Granted requests count before they have begun: what sends two at once checks the cap twice before either is
+    /// in the totals.
+    #[test]
+    fn granted_requests_count_against_a_cap_before_they_begin() {
+        let budget = Budget::new(Caps { requests: Some(2), ..Caps::default() });
+        let (first, mut second) = (reserve(&budget).unwrap(), reserve(&budget).unwrap());
+        assert!(!reserve(&budget).unwrap_err());
+        // Given back: another takes its turn.
+        drop(first);
+        let mut third = reserve(&budget).unwrap();
+        for reservation in [&mut second, &mut third] {
+            assert!(!reserve(&budget).unwrap_err());
+            budget.begin(Some(reservation));
+        }
+        assert!(reserve(&budget).unwrap_err());
+        drop((second, third));
+        assert!(reserve(&budget).unwrap_err());
+        assert_eq!(budget.spent().requests, 2);
     }
 
     #[test]

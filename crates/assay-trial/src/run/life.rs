@@ -38,6 +38,7 @@ use crate::run::mcp;
 use crate::run::prep_cache::PrepCache;
 use crate::run::references::References;
 use crate::run::sandbox_record;
+use crate::run::space::SpaceWatch;
 use crate::run::steps;
 use crate::run::task_references::TaskReferences;
 use crate::run::trial::ResolvedTrial;
@@ -180,6 +181,7 @@ impl Runner<'_> {
         let scratch = self.cache.attempt(&format!("{}-{number}", trial.id.short()));
         let result = match &scratch {
             Ok(scratch) => {
+                let space = SpaceWatch::start(vec![scratch.clone(), folder.clone()]);
                 let Self { cache, cancel, budget, .. } = *self;
                 let (own_folder, own_scratch) = (folder.clone(), scratch.clone());
                 let references =
@@ -200,7 +202,9 @@ impl Runner<'_> {
                 let folders = steps::step_folders(&whole);
                 let steps = steps::attempts(&whole, &folders);
                 let steps = (!steps.is_empty()).then_some(&steps[..]);
-                Attempt { steps, ..whole }.run(&mut findings)
+                let result = Attempt { steps, ..whole }.run(&mut findings);
+                let full = space.finish();
+                result.and_then(|()| full.map_or(Ok(()), |full| was_full(&findings, &full)))
             }
             Err(error) => Err(Broken::harness(format!("cannot create a scratch folder: {error}"))),
         };
@@ -669,6 +673,17 @@ impl<'a> Attempt<'a> {
         findings.reward = Some(reward);
         Ok(())
     }
+}
+
+/// A trial that did not pass while its disk was full is lost: what the agent or the verifier wrote may be missing.
+/// One that passed stays, and so does one that cheated.
+fn was_full(findings: &Findings, full: &Path) -> Result<(), Broken> {
+    if !matches!(outcome(findings).0, Outcome::Failed | Outcome::TimedOut) {
+        return Ok(());
+    }
+    let message =
+        format!("the disk of {} was full while the trial ran: No space left on device", full.display());
+    Err(Broken { is_of_machine: true, ..Broken::harness(message) })
 }
 
 /// Why a trial that does not pass in the restored environment is not lost, as one that depends on the

@@ -31,6 +31,7 @@ pub(crate) mod route;
 mod sandbox_record;
 pub(crate) mod single;
 pub(crate) mod slurm;
+mod space;
 pub(crate) mod steps;
 pub(crate) mod tamper;
 pub(crate) mod task_references;

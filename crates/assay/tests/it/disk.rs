@@ -84,3 +84,40 @@ fn a_full_disk_is_said_and_nothing_is_lost() {
     assert_eq!(read("scratch.txt"), "");
     assert!(within(std::time::Duration::from_secs(2), || crate::processes::in_sandboxes_of(&lab).is_empty()));
 }
+
+/// The agent's own writes fail, and there is room again when it has ended: nothing of assay's fails.
+#[test]
+fn what_an_agent_could_not_write_is_no_failure_of_its_work() {
+    needs_bubblewrap!();
+    if !can_mount() {
+        assay_test::report_skip("only root may mount the small disk that is filled here");
+        return;
+    }
+    let mut rules = suite::diligent();
+    for rule in &mut rules {
+        let run = rule["run"].as_str().unwrap();
+        let fill = "head -c 9000000 /dev/urandom > /logs/artifacts/ballast";
+        rule["run"] = format!("{fill}; {run}; sleep 0.2; rm /logs/artifacts/ballast").into();
+    }
+    let lab = suite::lab(1)
+        .script(&rules)
+        .experiment(|e| suite::paired(e.conditions(&["curated"]).repetitions(1), 1));
+    fs::create_dir(lab.path("small")).unwrap();
+    let script = "set -eu; mount -t tmpfs -o size=6m assay-lab small; \
+        \"$@\" run experiment.toml --no-checks --format json || true; \"$@\" show lab --format json > kept.json";
+    let output = Command::new("unshare")
+        .args(["-m", "bash", "-c", script, "bash"])
+        .arg(env!("CARGO_BIN_EXE_assay"))
+        .current_dir(lab.folder())
+        .env("HOME", lab.path("home"))
+        .env("ASSAY_SCRATCH", lab.path("small"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let kept: Value = serde_json::from_str(&fs::read_to_string(lab.path("kept.json")).unwrap()).unwrap();
+    let kept = outcomes(&kept);
+    assert_eq!(kept.len(), 1, "{said}");
+    assert_eq!(kept[0].1, "infrastructure", "{said}");
+    assert!(said.contains("was full while the trial ran"), "{said}");
+}
