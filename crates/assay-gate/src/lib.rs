@@ -41,6 +41,6 @@ pub use reference::{ReferenceVersion, SkillHistory};
 pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
 pub use rounds::{Round, decide_rounds};
 pub use rules::{Rules, SETTINGS};
-pub use self_check::{NullSplits, null_splits};
+pub use self_check::{NullSplits, ScoreGroups, SelfCheck, SelfCheckError, null_splits};
 pub use terms::{SkillTerms, Terms};
 pub use weakening::weakened;

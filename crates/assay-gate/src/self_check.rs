@@ -1,8 +1,14 @@
 //! How often a decision flips where nothing changed: repetitions of one arm against other repetitions of it.
 
+mod checked;
+mod scores;
+
 use assay_stats::sequential::shuffle;
 use assay_stats::{PairedTask, VerdictKind, verdict};
 use serde::Serialize;
+
+pub use self::checked::SelfCheck;
+pub use self::scores::{ScoreGroups, SelfCheckError};
 
 /// Decisions on halves of the same arms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]

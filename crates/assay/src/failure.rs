@@ -1,6 +1,7 @@
 //! How a command ends.
 
 mod from;
+mod gate;
 
 use std::error::Error;
 use std::process::ExitCode;

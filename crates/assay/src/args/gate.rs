@@ -107,3 +107,13 @@ pub enum Arms {
     /// Conditions, within a model
     Condition,
 }
+
+impl Arms {
+    /// The column of a table that has them.
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Condition => "condition",
+        }
+    }
+}

@@ -13,11 +13,10 @@ mod new_skill;
 mod output;
 mod rows;
 mod scope;
-mod self_check;
 
 use std::path::Path;
 
-use assay_gate::{Policy, SkillHistory};
+use assay_gate::{Policy, ScoreGroups, SelfCheck, SkillHistory};
 use assay_store::Store;
 use assay_trial::{MachineContext, Permissions};
 
@@ -52,7 +51,7 @@ fn gate(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure
         return Err(Failure::bad_input("`--max-usd` must be an amount of at least 0"));
     }
     if args.self_check {
-        return self_check::run(args, &Policy::load(&args.policy)?, settings, ui);
+        return check_gate(args, settings, ui);
     }
     // A mistake is reported where it is, whatever the target has.
     if is_regular(&args.policy) {
@@ -82,6 +81,22 @@ fn gate(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure
     document.skills = gated.into_iter().map(|gated| gated.row).collect();
     document.verdict = document.skills.iter().map(|row| row.verdict).max().unwrap_or(Word::Nothing);
     finish(document, args, &scope, ui)
+}
+
+/// Prints how often the gate decides where nothing changed.
+fn check_gate(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let policy = Policy::load(&args.policy)?;
+    let groups = match &args.table {
+        Some(table) => ScoreGroups::of_table(table, args.arms.column(), &args.range)?,
+        None => ScoreGroups::of_store(&machine::read_store(&settings.store)?)?,
+    };
+    let checked = SelfCheck::of(&groups, policy.error_budget)?;
+    if ui.json() {
+        ui.document(&checked)?;
+    } else {
+        ui.out(&checked.to_text())?;
+    }
+    Ok(Status::Done)
 }
 
 /// Whether a path is that of a file, and no link is on the way: a pull request can lay one to any file of the machine.
