@@ -1,5 +1,6 @@
 //! What ships for CI systems: every YAML file parses, and the action lints as its documentation says.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -67,6 +68,60 @@ fn every_yaml_of_the_repository_parses() {
         assert!(parsed.iter().any(|found| found == path), "{path} is not among {parsed:?}");
     }
     assert!(blocks >= 4, "{blocks}");
+}
+
+/// The actions that a workflow names: the repository, what follows `@`, and the comment.
+fn used_actions(workflow: &str) -> Vec<(String, String, String)> {
+    let lines = workflow.lines().map(|line| line.trim().trim_start_matches("- "));
+    let uses = lines.filter_map(|line| line.strip_prefix("uses:"));
+    uses.map(|uses| {
+        let (name, comment) = uses.split_once('#').unwrap_or((uses, ""));
+        let (action, at) = name.trim().split_once('@').unwrap_or((name.trim(), ""));
+        let repository = action.splitn(3, '/').take(2).collect::<Vec<_>>().join("/");
+        (repository, at.to_owned(), comment.trim().to_owned())
+    })
+    .collect()
+}
+
+/// The actions of a workflow that are not named by the commit of a version in a comment, as a tag can be moved.
+fn unpinned_actions(workflow: &str) -> Vec<String> {
+    let is_commit = |at: &str| at.len() == 40 && at.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_version = |text: &str| {
+        let numbers: Vec<&str> =
+            text.strip_prefix('v').into_iter().flat_map(|text| text.split('.')).collect();
+        numbers.len() == 3 && numbers.iter().all(|number| number.parse::<u32>().is_ok())
+    };
+    let unpinned =
+        used_actions(workflow).into_iter().filter(|(_, at, comment)| !is_commit(at) || !is_version(comment));
+    unpinned.map(|(repository, at, _)| format!("{repository}@{at}")).collect()
+}
+
+#[test]
+fn actions_are_named_by_commits() {
+    let check =
+        |workflow: &str, expected: &[&str]| assert_eq!(unpinned_actions(workflow), expected, "{workflow}");
+    let commit = REVISION;
+    check(&format!("- uses: a/b/c@{commit} # v1.2.3\n  run: x\n"), &[]);
+    check("- uses: a/b@v4 # v4.2.2\n", &["a/b@v4"]);
+    check("steps:\n  - name: x\n    uses: a/b/c@main\n", &["a/b@main"]);
+    check("- uses: a/b\n", &["a/b@"]);
+    check(&format!("- uses: a/b@{commit}\n"), &[&format!("a/b@{commit}")]);
+    let mut all = Vec::new();
+    files(&root(), &mut all);
+    let mut commits: BTreeMap<String, String> = BTreeMap::new();
+    for path in all.iter().filter(|path| has_extension(path, &["yml", "yaml"])) {
+        let text = fs::read_to_string(path).unwrap();
+        assert_eq!(unpinned_actions(&text), Vec::<String>::new(), "{}", path.display());
+        // All workflows use the same version of an action.
+        for (repository, at, _) in used_actions(&text) {
+            let known = commits.entry(repository.clone()).or_insert_with(|| at.clone());
+            assert_eq!(*known, at, "{}: {repository}", path.display());
+        }
+    }
+    let names: Vec<&str> = commits.keys().map(String::as_str).collect();
+    let expected =
+        ["actions/cache", "actions/checkout", "actions/download-artifact", "actions/upload-artifact"];
+    assert_eq!(names, expected);
 }
 
 /// The steps of the action that run something, each with the script and the names of its variables.
@@ -385,7 +440,8 @@ fn jobs_of_the_workflow_have_the_rights_that_they_need() {
             if let Some(uses) = step["uses"].as_str() {
                 let known =
                     ["checkout", "cache/restore", "cache/save", "upload-artifact", "download-artifact"];
-                assert!(known.iter().any(|known| uses == format!("actions/{known}@v4")), "{uses}");
+                let action = uses.split('@').next().unwrap();
+                assert!(known.iter().any(|known| action == format!("actions/{known}")), "{uses}");
             }
         }
     }
