@@ -10,28 +10,41 @@
 //!
 //! A rubric that is read is checked; nothing here calls a model.
 
+mod agreement;
 mod ask;
+mod cells;
 mod check;
+mod correct;
 mod export;
 mod family;
+mod figures;
 pub mod format;
 #[cfg(test)]
 mod fuzz;
 mod import;
+mod labels;
 mod pair;
 pub mod planted;
 mod rubric;
 mod scenario;
 mod score;
 mod task;
+mod verdicts;
 
+pub use agreement::{LabelAgreement, LabelSource, measure_agreement};
 pub use ask::{Case, FILE, LEAST_QUOTE, MATERIAL_FOLDER, PROTOCOL, Request, Ruling, Undecided, majority};
 pub use check::{Context, Defect, Finding, check};
+pub use correct::{CorrectedRates, RateCorrection, RateCorrectionError, correct_rates};
 pub use export::{ExportError, Exported, export};
 pub use family::{family, is_same_family};
+pub use figures::{figure_cell, interval_ends};
 pub use format::Format;
 pub use import::{
     ImportedRubric, ImportedRubrics, RecordedScores, RubricImport, RubricRefusal, import_rubrics,
+};
+pub use labels::{
+    AddedFeedback, FeedbackError, LabelRequest, LabelSummary, LabelsError, SheetFileError, SheetLabels,
+    make_labels, read_sheet_file,
 };
 pub use pair::{Choice, Pair, PairRuling, pair_majority};
 pub use rubric::{
@@ -40,3 +53,7 @@ pub use rubric::{
 pub use scenario::{Infeasible, Input, Refused, Scenario, Scenarios, find};
 pub use score::{ScoreError, Scores, Verdict};
 pub use task::{RUBRIC, TaskError, write_task};
+pub use verdicts::{
+    ClusterNumbers, LabeledItem, VerdictColumns, VerdictRow, VerdictTableError, has_column,
+    read_labeled_items, read_verdicts, use_booleans,
+};

@@ -2,6 +2,7 @@
 
 mod from;
 mod gate;
+mod judge;
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use assay_judge::{ClusterNumbers, VerdictColumns, read_verdicts, use_booleans};
 use assay_stats::simulate::{JudgeCoverage, TrueItem, simulate_judges};
 use serde_json::json;
 
 use super::simulate::table::markdown;
 use crate::args::judge::LabJudgeArgs;
-use assay_cli::commands::judge::verdicts::{ClusterNumbers, VerdictColumns, as_booleans, read};
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 
@@ -22,8 +22,8 @@ pub(super) fn run(args: &LabJudgeArgs, ui: &Ui) -> Result<Status, Failure> {
         cluster: Some(&args.cluster),
         ..VerdictColumns::default()
     };
-    let mut rows = read(&args.table, &columns, &mut ClusterNumbers::new())?;
-    as_booleans(&mut rows);
+    let mut rows = read_verdicts(&args.table, &columns, &mut ClusterNumbers::new())?;
+    use_booleans(&mut rows);
     let mut groups = BTreeMap::<String, usize>::new();
     let mut items = Vec::new();
     for row in rows {

@@ -5,6 +5,7 @@ mod people;
 
 use std::path::PathBuf;
 
+use assay_judge::LabelSource;
 use assay_store::{JudgeInput, JudgeMode};
 use clap::{Subcommand, ValueEnum};
 
@@ -323,8 +324,7 @@ pub(crate) struct CorrectArgs {
 }
 
 /// Who wrote labels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LabelsBy {
     /// People
     People,
@@ -332,4 +332,14 @@ pub(crate) enum LabelsBy {
     Model,
     /// Not recorded
     Unknown,
+}
+
+impl From<LabelsBy> for LabelSource {
+    fn from(by: LabelsBy) -> Self {
+        match by {
+            LabelsBy::People => Self::People,
+            LabelsBy::Model => Self::Model,
+            LabelsBy::Unknown => Self::Unknown,
+        }
+    }
 }

@@ -6,14 +6,11 @@ mod check;
 mod correct;
 mod diagnose;
 mod export;
-mod feedback;
-mod figures;
 mod items;
 mod labels;
 mod pairs;
 mod regrade;
 mod sheet;
-pub mod verdicts;
 
 use crate::args::judge::{JudgeArgs, JudgeWhat};
 use crate::config::Settings;

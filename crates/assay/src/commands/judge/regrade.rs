@@ -16,13 +16,13 @@ use assay_trial::RetriesLeft;
 use assay_trial::judging::{Judging, Panel, is_kept, judge_again, rubric_digest};
 use serde_json::{Value, json};
 
-use super::figures::{cell, ends};
 use crate::args::judge::RegradeArgs;
 use crate::asking::price_of;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 use crate::{commands, machine};
+use assay_judge::{figure_cell as cell, interval_ends as ends};
 
 /// A trial that is judged again.
 struct Work {

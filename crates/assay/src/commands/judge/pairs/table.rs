@@ -9,7 +9,7 @@ use assay_stats::pairwise::{
 use serde_json::{Value, json};
 
 use super::rows::PairOrigin;
-use crate::commands::judge::figures::{cell, ends};
+use assay_judge::{figure_cell as cell, interval_ends as ends};
 
 /// A pair and what a judge chose.
 #[derive(Debug, Clone)]

@@ -5,28 +5,63 @@
 //! (`eval-viewer/viewer.html` of anthropics/skills). Only then does an empty text say that somebody was content.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use assay_report::counted;
-use assay_store::{Mark, Sheet, SheetItem, Store, is_annotator_name};
-use assay_table::read_documents;
+use assay_diagnostic::counted;
+use assay_store::{Mark, Sheet, SheetItem, Store, StoreError, is_annotator_name};
+use assay_table::{ReadError, read_documents};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+/// Why the reviews of a file cannot be added as marks.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FeedbackError {
+    /// A name that no annotator can have.
+    #[error("{annotator:?} cannot be the name of an annotator")]
+    Annotator {
+        /// The name.
+        annotator: String,
+    },
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The file has another form.
+    #[error("{}: {message}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// No run of it is an item of the sheet.
+    #[error("{}: none of its runs is an item of {sheet}", path.display())]
+    OtherSheet {
+        /// The file.
+        path: PathBuf,
+        /// The sheet.
+        sheet: String,
+    },
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
-/// What became of the reviews of a file.
-pub(super) struct AddedFeedback {
+/// Marks that were added from the reviews of a file.
+#[derive(Debug)]
+pub struct AddedFeedback {
     marks: usize,
     present: usize,
     unknown: Vec<String>,
 }
 
 impl AddedFeedback {
-    pub(super) fn json(&self) -> Value {
+    /// As a part of `assay.judge-labels/1`.
+    pub fn to_json(&self) -> Value {
         json!({ "marks": self.marks, "present": self.present, "unknown": self.unknown })
     }
 
-    pub(super) fn text(&self) -> String {
+    /// A sentence without its full stop.
+    pub fn to_text(&self) -> String {
         let mut text = format!("{} added from the feedback", counted(self.marks, "mark", "marks"));
         if !self.unknown.is_empty() {
             let runs = counted(self.unknown.len(), "run", "runs");
@@ -37,17 +72,14 @@ impl AddedFeedback {
 }
 
 /// Adds the reviews of a file as marks. Those that the store has already are left out.
-pub(super) fn add(
+pub(super) fn add_feedback(
     store: &Store,
     sheet: &Sheet,
     path: &Path,
     annotator: &str,
-) -> Result<AddedFeedback, Failure> {
+) -> Result<AddedFeedback, FeedbackError> {
     if !is_annotator_name(annotator) {
-        let message = format!("{annotator:?} cannot be the name of an annotator");
-        return Err(
-            Failure::bad_input(message).hint("use letters, digits, `-`, `_` and `.`, and not `adjudicated`")
-        );
+        return Err(FeedbackError::Annotator { annotator: annotator.to_owned() });
     }
     let reviews = read_reviews(path)?;
     let items: BTreeSet<&str> = sheet.items().iter().map(SheetItem::id).collect();
@@ -71,8 +103,8 @@ pub(super) fn add(
         }
     }
     if found.unknown.len() == reviews.len() && !reviews.is_empty() {
-        let message = format!("{}: none of its runs is an item of {}", path.display(), sheet.name());
-        return Err(Failure::bad_input(message).hint("the sheet's column `item` must have the run ids"));
+        let (path, sheet) = (path.to_owned(), sheet.name().to_owned());
+        return Err(FeedbackError::OtherSheet { path, sheet });
     }
     found.marks = added.len();
     if !added.is_empty() {
@@ -81,19 +113,15 @@ pub(super) fn add(
     Ok(found)
 }
 
-struct Review {
+struct RunReview {
     run: String,
     text: String,
     at: Option<String>,
 }
 
-fn read_reviews(path: &Path) -> Result<Vec<Review>, Failure> {
-    let bad = |message: &str| {
-        Failure::bad_input(format!("{}: {message}", path.display()))
-            .hint("expected {\"reviews\": [{\"run_id\": …, \"feedback\": …}], \"status\": \"complete\"}")
-    };
-    let mut documents =
-        read_documents(path).map_err(|error| Failure::bad_input(assay_diagnostic::chain(&error)))?;
+fn read_reviews(path: &Path) -> Result<Vec<RunReview>, FeedbackError> {
+    let bad = |message: &str| FeedbackError::Format { path: path.to_owned(), message: message.to_owned() };
+    let mut documents = read_documents(path)?;
     let (Some(document), None) = (documents.next(), documents.next()) else {
         return Err(bad("not one JSON document"));
     };
@@ -114,7 +142,11 @@ fn read_reviews(path: &Path) -> Result<Vec<Review>, Failure> {
         };
         if !feedback.is_empty() || is_complete {
             let at = text("timestamp").filter(|time| time.parse::<jiff::Timestamp>().is_ok());
-            found.push(Review { run: run.to_owned(), text: feedback.to_owned(), at: at.map(str::to_owned) });
+            found.push(RunReview {
+                run: run.to_owned(),
+                text: feedback.to_owned(),
+                at: at.map(str::to_owned),
+            });
         }
     }
     Ok(found)

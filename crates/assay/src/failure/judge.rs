@@ -1,0 +1,69 @@
+//! What errors of judging mean to the caller.
+
+use assay_judge::{FeedbackError, LabelsError, RateCorrectionError, SheetFileError, VerdictTableError};
+
+use super::Failure;
+
+impl From<VerdictTableError> for Failure {
+    fn from(error: VerdictTableError) -> Self {
+        let failure = Self::bad_input(error.to_string());
+        match error {
+            VerdictTableError::NoColumn { columns, .. } => {
+                let columns: Vec<String> = columns.iter().map(|name| format!("`{name}`")).collect();
+                failure.hint(format!("the table has {}", columns.join(", ")))
+            }
+            _ => failure,
+        }
+    }
+}
+
+impl From<RateCorrectionError> for Failure {
+    fn from(error: RateCorrectionError) -> Self {
+        match error {
+            RateCorrectionError::Table(error) => error.into(),
+            error @ RateCorrectionError::UnequalErrors { .. } => Self::bad_input(error.to_string())
+                .hint("`--separate` corrects each group by its own error rates"),
+            error => Self::bad_input(error.to_string()),
+        }
+    }
+}
+
+impl From<SheetFileError> for Failure {
+    fn from(error: SheetFileError) -> Self {
+        match error {
+            SheetFileError::Read(error) => Self::bad_input(assay_diagnostic::chain(&error)),
+            error @ SheetFileError::Name { .. } => Self::bad_input(error.to_string())
+                .hint("choose another with --name: letters, digits, `-`, `_` and `.`, at most 80"),
+            error => {
+                Self::bad_input(error.to_string()).hint("`assay judge sheet --help` describes the columns")
+            }
+        }
+    }
+}
+
+impl From<LabelsError> for Failure {
+    fn from(error: LabelsError) -> Self {
+        match error {
+            LabelsError::Store(error) => error.into(),
+            LabelsError::Feedback(error) => error.into(),
+            LabelsError::NoSheet { message, sheets } => Self::bad_input(message).hint(match &*sheets {
+                [] => "`assay judge sheet FILE` adds one".to_owned(),
+                names => format!("the store has {}", names.join(", ")),
+            }),
+            error => Self::bad_input(error.to_string()).hint("name a file that ends in .jsonl"),
+        }
+    }
+}
+
+impl From<FeedbackError> for Failure {
+    fn from(error: FeedbackError) -> Self {
+        let hint = match error {
+            FeedbackError::Store(error) => return error.into(),
+            FeedbackError::Read(error) => return Self::bad_input(assay_diagnostic::chain(&error)),
+            FeedbackError::Annotator { .. } => "use letters, digits, `-`, `_` and `.`, and not `adjudicated`",
+            FeedbackError::OtherSheet { .. } => "the sheet's column `item` must have the run ids",
+            _ => "expected {\"reviews\": [{\"run_id\": …, \"feedback\": …}], \"status\": \"complete\"}",
+        };
+        Self::bad_input(error.to_string()).hint(hint)
+    }
+}
