@@ -1,25 +1,52 @@
 //! Drafting an evaluation of a skill from the skill itself.
 //!
-//! - [`needs`]: what a skill requires of an environment, and whether an evaluation can provide it.
+//! - [`needs`]: what a skill requires of an environment, and whether an evaluation can provide it; [`needs_line`] lists it.
+//! - [`draft`]: the stages of a draft in their order. [`folder`] has their files, [`host`] what they need of their caller,
+//!   [`event`] what they report.
 //! - [`prompts`]: what a model is asked.
 //! - [`proposal`]: ideas of tasks and their files, as a model replies with them, and task folders made of them.
-//! - [`review`]: faults of a task that can be found without running it.
-//! - [`generate`]: skills that a model writes, as it replies with them.
-//! - [`experiment`]: the experiments that run the tasks.
-//! - [`requests`]: the rules by which trigger requests are sampled, prompted for, checked and reviewed.
+//! - [`review`]: faults of a task that can be found without running it; [`validation`] finds the others, and has them repaired.
+//! - [`solvers`]: whether another model than the author's solves the tasks.
+//! - [`experiment`]: the experiments that run the tasks; [`headroom`] removes those that are too easy.
+//! - [`status`]: the tasks of a draft, and what its requests used.
+//! - [`generate`]: skills that a model writes, as it replies with them. [`skill_sources`] is what it reads, and
+//!   [`skill_writer`] writes them.
+//! - [`requests`]: trigger requests: how they are sampled, prompted for, checked, reviewed and written.
 //! - [`author`]: the model that writes, with its stored replies.
-//!
-//! Nothing here starts a process.
 
 pub mod author;
 mod complaint;
+mod corpus;
+pub mod draft;
+pub mod error;
+pub mod event;
 pub mod experiment;
+mod first_message;
+pub mod folder;
+pub mod forecast;
 pub mod generate;
+pub mod headroom;
+pub mod host;
+mod input_files;
+mod intents;
 pub mod needs;
+pub mod needs_line;
 pub mod prompts;
 pub mod proposal;
 pub mod requests;
 pub mod review;
+pub mod skill_sources;
+pub mod skill_writer;
+pub mod solvers;
 mod sources;
+mod stages;
+pub mod status;
+mod subject;
+mod tasks;
+pub mod validation;
 
 pub use complaint::Complaint;
+pub use error::{DraftError, ErrorCause};
+pub use event::{DraftEvent, DraftEvents};
+pub use first_message::Redact;
+pub use stages::DraftStage;

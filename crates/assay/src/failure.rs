@@ -1,5 +1,6 @@
 //! How a command ends.
 
+mod draft;
 mod from;
 mod gate;
 mod judge;

@@ -5,11 +5,11 @@ mod skill;
 
 use std::path::PathBuf;
 
+use assay_draft::DraftStage;
 use clap::{Subcommand, ValueEnum};
-use serde::{Deserialize, Serialize};
 
 pub(crate) use self::requests::{PoolName, RequestsArgs};
-pub(crate) use self::skill::{SkillArgs, SkillModelArgs, SkillWhat};
+pub(crate) use self::skill::{SkillArgs, SkillWhat};
 use super::model::ModelFlags;
 use super::permission::ForeignFlags;
 
@@ -89,7 +89,7 @@ pub(crate) struct DraftRunArgs {
     pub(crate) out: Option<PathBuf>,
     /// Last stage to execute
     #[arg(long, value_name = "STAGE", default_value = "experiment")]
-    pub(crate) stop_after: DraftStage,
+    pub(crate) stop_after: StageName,
     /// Continue the draft in the folder, with its files as they are now
     #[arg(long)]
     pub(crate) resume: bool,
@@ -118,9 +118,8 @@ pub(crate) struct DraftRunArgs {
 }
 
 /// A stage of a draft.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum DraftStage {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum StageName {
     /// What the skill requires of an environment: needs.json
     Needs,
     /// Ideas of tasks: ideas.json
@@ -135,16 +134,15 @@ pub(crate) enum DraftStage {
     Experiment,
 }
 
-impl DraftStage {
-    /// Its name.
-    pub(crate) fn name(self) -> &'static str {
+impl StageName {
+    pub(crate) fn stage(self) -> DraftStage {
         match self {
-            Self::Needs => "needs",
-            Self::Ideas => "ideas",
-            Self::Tasks => "tasks",
-            Self::Validation => "validation",
-            Self::Solvers => "solvers",
-            Self::Experiment => "experiment",
+            Self::Needs => DraftStage::Needs,
+            Self::Ideas => DraftStage::Ideas,
+            Self::Tasks => DraftStage::Tasks,
+            Self::Validation => DraftStage::Validation,
+            Self::Solvers => DraftStage::Solvers,
+            Self::Experiment => DraftStage::Experiment,
         }
     }
 }

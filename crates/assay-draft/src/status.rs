@@ -1,18 +1,20 @@
-//! `assay draft status`: the tasks of a draft, and what its requests used.
+//! The tasks of a draft, and what its requests used.
 
-use assay_draft::author::{DraftAuthor, stored_replies};
+use std::path::PathBuf;
+
+use assay_diagnostic::{clean, counted};
 use assay_model::Usage;
-use assay_report::{clean, counted};
 use serde::Serialize;
 
-use super::folder::{DraftFolder, Headroom, Ideas};
-use crate::args::draft::{DraftStage, StatusArgs};
-use crate::failure::{Failure, Status};
-use crate::ui::Ui;
+use crate::author::{DraftAuthor, stored_replies};
+use crate::error::DraftError;
+use crate::folder::{DraftFolder, DraftIdeas, HeadroomRecord};
+use crate::solvers::read_solvers;
+use crate::stages::DraftStage;
 
-/// What `--format json` prints.
-#[derive(Serialize)]
-struct Document {
+/// The tasks of a draft, and what its requests used, as a document of JSON.
+#[derive(Debug, Serialize)]
+pub struct DraftStatus {
     schema: &'static str,
     skill: String,
     digest: String,
@@ -24,6 +26,9 @@ struct Document {
     accepted: Option<usize>,
     infeasible: Option<usize>,
     too_easy: Option<usize>,
+    /// The folder, as it was given.
+    #[serde(skip)]
+    folder: PathBuf,
     /// Stored replies, and the tokens of all requests so far.
     replies: usize,
     usage: Usage,
@@ -37,7 +42,7 @@ struct Document {
 }
 
 /// A task.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct TaskStatus {
     task: String,
     state: TaskState,
@@ -70,24 +75,24 @@ impl TaskState {
     }
 }
 
-pub(super) fn run(args: &StatusArgs, ui: &Ui) -> Result<Status, Failure> {
-    print(&DraftFolder { root: args.dir.clone() }, None, ui)?;
-    Ok(Status::Done)
+impl DraftStatus {
+    /// The status for people.
+    pub fn to_text(&self) -> String {
+        render(self)
+    }
 }
 
-/// Prints the state of a draft, with the requests of a command.
-pub(super) fn print(folder: &DraftFolder, model: Option<&DraftAuthor>, ui: &Ui) -> Result<(), Failure> {
-    let document = document(folder, model)?;
-    if ui.json() { ui.document(&document) } else { ui.out(&render(folder, &document)) }
-}
-
-fn document(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<Document, Failure> {
-    let state = folder.state()?;
-    let solvers = super::solvers::results(folder)?.unwrap_or_default();
+/// Reads the status of a draft, with the requests of a command if `model` was asked by one.
+///
+/// # Errors
+/// The folder is no draft, or a file in it cannot be read.
+pub fn read_status(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<DraftStatus, DraftError> {
+    let state = folder.read_state()?;
+    let solvers = read_solvers(folder)?.unwrap_or_default();
     let solved = |task: &str| solvers.tasks.get(task).map(|solved| solved.solved);
-    let (validation, infeasible) = (folder.validation()?, folder.infeasible()?);
+    let (validation, infeasible) = (folder.read_validation()?, folder.read_infeasible()?);
     let mut tasks: Vec<TaskStatus> = folder
-        .tasks()
+        .list_tasks()
         .into_iter()
         .map(|task| {
             let accepted = validation.tasks.get(&task);
@@ -103,11 +108,11 @@ fn document(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<Documen
         repairs: rejected.repairs,
         reason: Some(rejected.reason),
     }));
-    let headroom: Option<Headroom> = folder.read("headroom.json")?;
+    let headroom: Option<HeadroomRecord> = folder.read_json("headroom.json")?;
     let is_piloted = headroom.is_some();
     let removed =
         headroom.into_iter().flat_map(|headroom| headroom.tasks).filter(|(_, result)| result.removed);
-    for (task, result) in removed.filter(|(task, _)| !folder.task(task).is_dir()) {
+    for (task, result) in removed.filter(|(task, _)| !folder.task_folder(task).is_dir()) {
         tasks.push(TaskStatus {
             state: TaskState::TooEasy,
             solved: solved(&task),
@@ -116,21 +121,22 @@ fn document(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<Documen
             task,
         });
     }
-    let (replies, usage) = stored_replies(folder.path("replies"))?;
+    let (replies, usage) = stored_replies(folder.path_of("replies"))?;
     let requests = model.map(DraftAuthor::count_requests);
     let count = |state: TaskState| tasks.iter().filter(|task| task.state == state).count();
     let is_validated =
         state.stage >= Some(DraftStage::Validation) || count(TaskState::Proposed) < tasks.len();
-    Ok(Document {
+    Ok(DraftStatus {
         accepted: is_validated.then(|| count(TaskState::Accepted)),
         infeasible: is_validated.then(|| count(TaskState::Infeasible)),
         too_easy: is_piloted.then(|| count(TaskState::TooEasy)),
         schema: "assay.draft-status/1",
+        folder: folder.root_path().to_owned(),
         skill: state.skill,
         digest: state.digest,
         model: state.model,
         stage: state.stage,
-        ideas: folder.read::<Ideas>("ideas.json")?.map_or(0, |ideas| ideas.ideas.len()),
+        ideas: folder.read_json::<DraftIdeas>("ideas.json")?.map_or(0, |ideas| ideas.ideas.len()),
         tasks,
         replies: replies.len(),
         usage,
@@ -140,11 +146,11 @@ fn document(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<Documen
     })
 }
 
-fn render(folder: &DraftFolder, document: &Document) -> String {
+fn render(document: &DraftStatus) -> String {
     let stage = document.stage.map_or("none", DraftStage::name);
     let mut text = format!(
         "{}: skill {}, model {}, stage {stage}\n",
-        folder.root.display(),
+        document.folder.display(),
         clean(&document.skill),
         clean(&document.model)
     );

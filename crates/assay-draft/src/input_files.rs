@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_draft::prompts::InputFile;
-use assay_draft::proposal::{INPUT_BYTES, write_dockerfile};
-use assay_draft::review::Fault;
+use assay_diagnostic::clean;
 use assay_fs::tree::Tree;
 use assay_fs::{FileKind, tree};
-use assay_report::clean;
-use assay_sandbox::{Exec, Exit, Limits, Mount, Network, Root, Sandbox, Sink, Spec};
+use assay_sandbox::{Exec, Exit, Limits, Mount, Network, Root, Sandbox, SandboxError, Sink, Spec};
 
-use super::folder::make_folder;
-use crate::failure::Failure;
-use crate::machine;
+use crate::error::{DraftError, InputFault};
+use crate::folder::make_folder;
+use crate::proposal::{INPUT_BYTES, write_dockerfile};
+use crate::review::Fault;
+use crate::sources::InputFile;
 
 /// Most inputs of a draft.
 const MOST: usize = 200;
@@ -25,7 +24,7 @@ const BEGINNING: usize = 1_500;
 const BEGINNINGS: usize = 20_000;
 
 /// The program that makes files, in a task's folder.
-pub(super) const GENERATOR: &str = "tests/generate.py";
+pub(crate) const GENERATOR: &str = "tests/generate.py";
 
 /// How long it may run.
 const GENERATOR_TIME: Duration = Duration::from_mins(1);
@@ -34,14 +33,10 @@ const GENERATOR_TIME: Duration = Duration::from_mins(1);
 const GENERATED: usize = 200;
 
 /// Copies the user's files into the folder of a draft.
-pub(super) fn copy_inputs(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(crate) fn copy_inputs(from: &Path, to: &Path) -> Result<(), DraftError> {
     let walk = tree::walk(from);
     if let Some(problem) = walk.problems.first() {
-        return Err(Failure::bad_input(format!(
-            "cannot read {}: {}",
-            problem.path.display(),
-            problem.source
-        )));
+        return Err(DraftError::read(&problem.path, problem.source.to_string()));
     }
     let files: Vec<&Path> = walk
         .nodes
@@ -50,37 +45,32 @@ pub(super) fn copy_inputs(from: &Path, to: &Path) -> Result<(), Failure> {
         .map(|node| node.path.as_path())
         .collect();
     if let Some(link) = walk.nodes.iter().find(|node| node.kind == FileKind::Link) {
-        let path = from.join(&link.path);
-        return Err(Failure::bad_input(format!("{} is a link", path.display())).hint("replace it by a copy"));
+        return Err(InputFault::Link(from.join(&link.path)).into());
     }
     if files.is_empty() || files.len() > MOST {
-        let message = format!("{} contains {} files, 1 to {MOST} are allowed", from.display(), files.len());
-        return Err(Failure::bad_input(message));
+        return Err(InputFault::Count { path: from.to_owned(), files: files.len(), most: MOST }.into());
     }
     for path in files {
         let shown = from.join(path);
         let name = path.to_str().filter(|name| !name.chars().any(char::is_control));
         if name.is_none() {
-            return Err(Failure::bad_input(format!(
-                "{:?} is not an allowed name",
-                shown.display().to_string()
-            )));
+            return Err(InputFault::Name(shown).into());
         }
         let content = assay_fs::read_within(from, path, INPUT_BYTES)
-            .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", shown.display())))?;
+            .map_err(|error| DraftError::read(&shown, error))?;
         if content.truncated {
-            return Err(Failure::bad_input(format!("{} has more than {INPUT_BYTES} bytes", shown.display())));
+            return Err(InputFault::Length { path: shown, most: INPUT_BYTES }.into());
         }
         let into = to.join(path);
         make_folder(into.parent().unwrap_or(to))?;
         fs::write(&into, content.bytes)
-            .map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", into.display())))?;
+            .map_err(|error| DraftError::io(format!("write {}", into.display()), error))?;
     }
     Ok(())
 }
 
 /// The inputs of a draft, as a model sees them.
-pub(super) fn list_inputs(folder: &Path) -> Vec<InputFile> {
+pub(crate) fn list_inputs(folder: &Path) -> Vec<InputFile> {
     let mut room = BEGINNINGS;
     let nodes = tree::walk(folder).nodes;
     let files = nodes.into_iter().filter(|node| node.kind == FileKind::File);
@@ -107,17 +97,20 @@ pub(super) fn list_inputs(folder: &Path) -> Vec<InputFile> {
 }
 
 /// Runs the generator of a task twice, and puts its files into the task's folder. Returns the fault, if there is one.
-pub(super) fn generate_files(task: &Path, work: &Path) -> Result<Option<Fault>, Failure> {
+pub(crate) fn generate_files(
+    sandbox: &dyn Sandbox,
+    task: &Path,
+    work: &Path,
+) -> Result<Option<Fault>, DraftError> {
     let mut made = Vec::new();
     for number in [1, 2] {
         let out = work.join(format!("generated-{number}"));
         if out.is_dir() {
-            assay_fs::remove_tree(&out).map_err(|error| {
-                Failure::infrastructure(format!("cannot remove {}: {error}", out.display()))
-            })?;
+            assay_fs::remove_tree(&out)
+                .map_err(|error| DraftError::io(format!("remove {}", out.display()), error))?;
         }
         make_folder(&out)?;
-        if let Err(message) = run_generator(&task.join(GENERATOR), &out)? {
+        if let Err(message) = run_generator(sandbox, &task.join(GENERATOR), &out)? {
             return Ok(Some(Fault::new("generator-fails", message)));
         }
         if let Err(message) = check_output(&out) {
@@ -130,18 +123,16 @@ pub(super) fn generate_files(task: &Path, work: &Path) -> Result<Option<Fault>, 
         let message = "two executions of tests/generate.py write different files".to_owned();
         return Ok(Some(Fault::new("generator-unstable", message)));
     }
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::infrastructure(format!("cannot write to {}: {error}", task.display()))
-    };
+    let failed = |error| DraftError::io(format!("write to {}", task.display()), error);
     for (from, to) in [("files", "environment/files"), ("tests", "tests")] {
         let from = made[0].join(from);
         for node in tree::walk(&from).nodes.iter().filter(|node| node.kind == FileKind::File) {
             let into = task.join(to).join(&node.path);
             make_folder(into.parent().unwrap_or(task))?;
-            fs::copy(from.join(&node.path), &into).map_err(|error| failed(&error))?;
+            fs::copy(from.join(&node.path), &into).map_err(failed)?;
         }
     }
-    write_dockerfile(task).map_err(|error| failed(&error))?;
+    write_dockerfile(task).map_err(failed)?;
     Ok(None)
 }
 
@@ -181,18 +172,11 @@ fn check_output(out: &Path) -> Result<(), String> {
 }
 
 /// Runs a generator in bubblewrap without network. The inner error is what went wrong.
-fn run_generator(script: &Path, out: &Path) -> Result<Result<(), String>, Failure> {
-    let failed = |error: &assay_sandbox::SandboxError| {
-        Failure::infrastructure(format!(
-            "cannot run {}: {}",
-            script.display(),
-            assay_diagnostic::chain(error)
-        ))
-        .hint("generators need bubblewrap; `assay doctor` checks the sandboxes")
-    };
-    let absolute = |path: &Path| -> Result<PathBuf, Failure> {
-        path.canonicalize()
-            .map_err(|error| Failure::infrastructure(format!("cannot open {}: {error}", path.display())))
+fn run_generator(sandbox: &dyn Sandbox, script: &Path, out: &Path) -> Result<Result<(), String>, DraftError> {
+    let failed =
+        |error: SandboxError| DraftError::Generator { script: script.to_owned(), source: error.into() };
+    let absolute = |path: &Path| {
+        path.canonicalize().map_err(|error| DraftError::io(format!("open {}", path.display()), error))
     };
     let mount =
         |source: PathBuf, target: &str, writable: bool| Mount { source, target: target.into(), writable };
@@ -222,8 +206,7 @@ fn run_generator(script: &Path, out: &Path) -> Result<Result<(), String>, Failur
         },
         label: "generator".to_owned(),
     };
-    let sandbox = machine::bubblewrap_sandbox()?;
-    let mut session = sandbox.start(&spec).map_err(|error| failed(&error))?;
+    let mut session = sandbox.start(&spec).map_err(failed)?;
     let command = Exec {
         argv: ["python3", "-s", "/generator/generate.py"].map(str::to_owned).to_vec(),
         env: Vec::new(),
@@ -232,8 +215,8 @@ fn run_generator(script: &Path, out: &Path) -> Result<Result<(), String>, Failur
         stdout: Sink { keep: 2_000, ..Sink::default() },
         stderr: None,
     };
-    let outcome = session.exec(&command, &AtomicBool::new(false)).map_err(|error| failed(&error))?;
-    session.stop().map_err(|error| failed(&error))?;
+    let outcome = session.exec(&command, &AtomicBool::new(false)).map_err(failed)?;
+    session.stop().map_err(failed)?;
     if outcome.exit == Exit::Code(0) {
         return Ok(Ok(()));
     }

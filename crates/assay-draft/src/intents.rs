@@ -2,16 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_draft::prompts::Intent;
-use assay_report::redact;
 use assay_trace::read;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::requests::traces::first_message;
-use crate::failure::Failure;
-use crate::machine;
-use crate::ui::Ui;
+use crate::error::{DraftError, InputFault};
+use crate::event::{DraftEvent, DraftEvents};
+use crate::first_message::{Redact, first_message};
+use crate::sources::Intent;
 
 /// Most intents of a draft.
 const MOST: usize = 50;
@@ -24,30 +22,31 @@ const FILE_BYTES: u64 = 16 << 20;
 
 /// `intents.json`.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Intents {
-    pub(super) schema: String,
-    pub(super) intents: Vec<Intent>,
+pub(crate) struct DraftIntents {
+    pub(crate) schema: String,
+    pub(crate) intents: Vec<Intent>,
 }
 
 /// Reads intents.
-pub(super) fn read_intents(paths: &[PathBuf], ui: &Ui) -> Result<Intents, Failure> {
+pub(crate) fn read_intents(
+    paths: &[PathBuf],
+    redact: Redact<'_>,
+    events: &dyn DraftEvents,
+) -> Result<DraftIntents, DraftError> {
     let mut found: Vec<(String, String)> = Vec::new();
     for path in paths {
         let before = found.len();
-        found.extend(of_path(path, ui)?);
+        found.extend(of_path(path, redact, events)?);
         if found.len() == before {
-            return Err(Failure::bad_input(format!("{} contains no intent", path.display())).hint(
-                "use a text, JSON of `gh issue list --json number,title,body,url`, JSON Lines with `text`, or transcripts",
-            ));
+            return Err(InputFault::NoIntent(path.clone()).into());
         }
     }
-    let secrets = machine::secrets();
     let mut intents: Vec<Intent> = Vec::new();
     for (source, text) in found {
-        let text = redact(text.trim(), &secrets);
+        let text = redact(text.trim());
         let cut: String = text.chars().take(CHARS).collect();
         if cut.len() < text.len() {
-            ui.note(&format!("{source}: cut to {CHARS} characters"));
+            events.handle_event(&DraftEvent::IntentCut { source: &source, characters: CHARS });
         }
         if !intents.iter().any(|known| known.text == cut) {
             let id = format!("intent-{}", intents.len() + 1);
@@ -55,41 +54,43 @@ pub(super) fn read_intents(paths: &[PathBuf], ui: &Ui) -> Result<Intents, Failur
         }
     }
     if intents.len() > MOST {
-        return Err(Failure::bad_input(format!("{} intents, at most {MOST} are allowed", intents.len()))
-            .hint("name fewer files"));
+        return Err(InputFault::Intents { count: intents.len(), most: MOST }.into());
     }
-    Ok(Intents { schema: "assay.draft-intents/1".to_owned(), intents })
+    Ok(DraftIntents { schema: "assay.draft-intents/1".to_owned(), intents })
 }
 
 /// The intents of a path, each with its source.
-fn of_path(path: &Path, ui: &Ui) -> Result<Vec<(String, String)>, Failure> {
+fn of_path(
+    path: &Path,
+    redact: Redact<'_>,
+    events: &dyn DraftEvents,
+) -> Result<Vec<(String, String)>, DraftError> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
         "md" | "markdown" | "txt" => Ok(vec![(path.display().to_string(), read_text(path)?)]),
         "json" => {
             let text = read_text(path)?;
-            let value: Value = serde_json::from_str(&text).map_err(|error| {
-                Failure::bad_input(format!("{}:{}: {error}", path.display(), error.line()))
+            let value: Value = serde_json::from_str(&text).map_err(|error| InputFault::Json {
+                path: path.to_owned(),
+                line: error.line(),
+                message: error.to_string(),
             })?;
             match of_issues(&value, path) {
                 Some(found) => Ok(found),
-                None => of_sessions(path, ui),
+                None => of_sessions(path, redact, events),
             }
         }
         "jsonl" => match of_lines(path)? {
             Some(found) => Ok(found),
-            None => of_sessions(path, ui),
+            None => of_sessions(path, redact, events),
         },
-        _ => of_sessions(path, ui),
+        _ => of_sessions(path, redact, events),
     }
 }
 
-fn read_text(path: &Path) -> Result<String, Failure> {
-    let unreadable = |error: &dyn std::fmt::Display| {
-        Failure::bad_input(format!("cannot read {}: {error}", path.display()))
-    };
-    let bytes = assay_fs::read_file(path, FILE_BYTES).map_err(|error| unreadable(&error))?;
-    String::from_utf8(bytes).map_err(|_| unreadable(&"it is not a text in UTF-8"))
+fn read_text(path: &Path) -> Result<String, DraftError> {
+    let bytes = assay_fs::read_file(path, FILE_BYTES).map_err(|error| DraftError::read(path, error))?;
+    String::from_utf8(bytes).map_err(|_| DraftError::read(path, "it is not a text in UTF-8"))
 }
 
 /// An issue, or a list of issues, as `gh issue view` and `gh issue list` write them with `--json`.
@@ -111,7 +112,7 @@ fn of_issues(value: &Value, path: &Path) -> Option<Vec<(String, String)>> {
 }
 
 /// JSON Lines with `text`; `None` if the first line has none.
-fn of_lines(path: &Path) -> Result<Option<Vec<(String, String)>>, Failure> {
+fn of_lines(path: &Path) -> Result<Option<Vec<(String, String)>>, DraftError> {
     let text = read_text(path)?;
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -126,8 +127,7 @@ fn of_lines(path: &Path) -> Result<Option<Vec<(String, String)>>, Failure> {
             }
             None if found.is_empty() => return Ok(None),
             None => {
-                return Err(Failure::bad_input(format!("{}:{}: no `text`", path.display(), at + 1))
-                    .hint("each line is an object with `text`, and `source` if there is one"));
+                return Err(InputFault::NoText { path: path.to_owned(), line: at + 1 }.into());
             }
         }
     }
@@ -135,21 +135,24 @@ fn of_lines(path: &Path) -> Result<Option<Vec<(String, String)>>, Failure> {
 }
 
 /// First messages of the user in transcripts.
-fn of_sessions(path: &Path, ui: &Ui) -> Result<Vec<(String, String)>, Failure> {
+fn of_sessions(
+    path: &Path,
+    redact: Redact<'_>,
+    events: &dyn DraftEvents,
+) -> Result<Vec<(String, String)>, DraftError> {
     if path.symlink_metadata().is_err() {
-        return Err(Failure::bad_input(format!("cannot read {}: it does not exist", path.display())));
+        return Err(InputFault::Absent(path.to_owned()).into());
     }
-    let secrets = machine::secrets();
     let mut found = Vec::new();
     for source in read::sources(&[path.to_path_buf()]).list {
         match read::read_all(&source, None) {
             Ok(transcripts) => {
                 for transcript in transcripts {
-                    let text = first_message(&transcript.trajectory, &secrets);
+                    let text = first_message(&transcript.trajectory, redact);
                     found.extend(text.map(|text| (source.path.display().to_string(), text)));
                 }
             }
-            Err(error) => ui.note(&format!("warning: {}", assay_diagnostic::chain(&error))),
+            Err(error) => events.handle_event(&DraftEvent::UnreadableTranscript(&error)),
         }
     }
     Ok(found)

@@ -4,38 +4,34 @@ use std::fs;
 use std::path::Path;
 
 use assay_diagnostic::Severity;
-use assay_draft::author::DraftAuthor;
-use assay_draft::prompts::{REPAIR, request_repair};
-use assay_draft::proposal::{apply, read_changes, read_task};
-use assay_draft::review::{Fault, Reference, review};
-use assay_fs::{Caps, copy_tree};
-use assay_report::clean;
+use assay_fs::{Caps, FsError, copy_tree};
 use assay_task::Task;
 use assay_task::check::{self, Context, Finding};
 
-use super::folder::{Accepted, DraftFolder, Pending, ProposalRecord, Rejected, folder_digest, make_folder};
-use super::inputs::{GENERATOR, generate_files};
-use super::subject::Subject;
-use crate::commands::task::execute::Executor;
-use crate::commands::task::memory;
-use crate::config::Settings;
-use crate::failure::Failure;
-use crate::ui::Ui;
+use crate::author::DraftAuthor;
+use crate::error::{DraftError, ErrorCause};
+use crate::event::{DraftEvent, DraftEvents};
+use crate::folder::{
+    AcceptedTask, DraftFolder, PendingRepair, ProposalRecord, RejectedTask, folder_digest, make_folder,
+};
+use crate::host::{CheckedTask, DraftHost};
+use crate::input_files::{GENERATOR, generate_files};
+use crate::prompts::{REPAIR, request_repair};
+use crate::proposal::{apply, read_changes, read_task};
+use crate::review::{Fault, Reference, review};
+use crate::subject::DraftSubject;
 
 /// Most repairs of a task.
-pub(super) const MOST_REPAIRS: usize = 2;
+pub(crate) const MOST_REPAIRS: usize = 2;
 
 /// Oracle trials of a task.
-const ORACLE_TRIALS: u32 = 3;
-
-/// Concurrent trials of a task's checks.
-const JOBS: usize = 2;
+pub const ORACLE_TRIALS: u32 = 3;
 
 /// Most characters of a report that a model is shown.
 const REPORT_CHARS: usize = 12_000;
 
 /// What checks found.
-struct Checked {
+struct Faults {
     faults: Vec<Fault>,
     warnings: Vec<Fault>,
     /// What solution and verifier printed.
@@ -43,58 +39,62 @@ struct Checked {
 }
 
 /// Validates the folders in `tasks/`, as they are now. Those that were accepted and have not changed are not checked again.
-pub(super) fn run(
+pub(crate) fn validate_tasks(
     folder: &DraftFolder,
-    subject: &Subject,
+    subject: &DraftSubject,
     model: &DraftAuthor,
-    settings: &Settings,
-    ui: &Ui,
-) -> Result<(), Failure> {
-    let mut executor = None;
+    host: &mut dyn DraftHost,
+    events: &dyn DraftEvents,
+) -> Result<(), DraftError> {
     let mut instructions: Vec<(String, String)> = Vec::new();
-    let result = folder.tasks().iter().try_for_each(|task| {
-        let executor = match &mut executor {
-            Some(executor) => executor,
-            none => none.insert(Executor::new(JOBS, ORACLE_TRIALS, None, settings)?),
-        };
-        let mut validator = Validator { folder, subject, model, executor, others: &instructions, ui };
+    let tasks = folder.list_tasks();
+    let result = tasks.iter().try_for_each(|task| {
+        let mut validator =
+            Validator { folder, subject, model, host: &mut *host, others: &instructions, events };
         if validator.validate(task)? {
-            let text = fs::read_to_string(folder.task(task).join("instruction.md")).unwrap_or_default();
+            let text =
+                fs::read_to_string(folder.task_folder(task).join("instruction.md")).unwrap_or_default();
             instructions.push((task.clone(), text));
         }
         Ok(())
     });
-    if let Some(executor) = executor {
-        executor.finish(ui);
+    if !tasks.is_empty() {
+        host.finish_checks();
     }
-    let _ = assay_fs::remove_tree(&folder.path(WORK));
+    let _ = assay_fs::remove_tree(&folder.path_of(WORK));
     result
 }
 
 /// The folder of copies, in the folder of the draft.
 const WORK: &str = ".work";
 
-struct Validator<'a, 'b> {
+struct Validator<'a> {
     folder: &'a DraftFolder,
-    subject: &'a Subject,
+    subject: &'a DraftSubject,
     model: &'a DraftAuthor,
-    executor: &'a mut Executor<'b>,
+    host: &'a mut dyn DraftHost,
     /// The tasks that were accepted before, with their instructions.
     others: &'a [(String, String)],
-    ui: &'a Ui,
+    events: &'a dyn DraftEvents,
 }
 
-impl Validator<'_, '_> {
+impl Validator<'_> {
     /// Checks a task and has the model repair it, until it is accepted or rejected. Returns whether it is accepted.
-    fn validate(&mut self, task: &str) -> Result<bool, Failure> {
+    fn validate(&mut self, task: &str) -> Result<bool, DraftError> {
         loop {
-            let digest = folder_digest(&self.folder.task(task));
-            if self.folder.validation()?.tasks.get(task).is_some_and(|accepted| accepted.digest == digest) {
+            let digest = folder_digest(&self.folder.task_folder(task));
+            if self
+                .folder
+                .read_validation()?
+                .tasks
+                .get(task)
+                .is_some_and(|accepted| accepted.digest == digest)
+            {
                 return Ok(true);
             }
             let fault = self.generate(task, &digest)?;
-            let digest = folder_digest(&self.folder.task(task));
-            let proposal = self.folder.proposal(task)?;
+            let digest = folder_digest(&self.folder.task_folder(task));
+            let proposal = self.folder.read_proposal(task)?;
             let pending = proposal.as_ref().and_then(|proposal| proposal.pending.clone());
             let repairs = proposal.as_ref().map_or(0, |proposal| proposal.repairs);
             let pending = if let Some(pending) = pending.filter(|pending| pending.digest == digest) {
@@ -102,15 +102,15 @@ impl Validator<'_, '_> {
             } else {
                 let checked = match fault {
                     Some(fault) => {
-                        Checked { faults: vec![fault], warnings: Vec::new(), output: String::new() }
+                        Faults { faults: vec![fault], warnings: Vec::new(), output: String::new() }
                     }
                     None => self.check(task)?,
                 };
                 if checked.faults.is_empty() {
-                    self.accept(task, Accepted { digest, repairs, warnings: checked.warnings })?;
+                    self.accept(task, AcceptedTask { digest, repairs, warnings: checked.warnings })?;
                     return Ok(true);
                 }
-                Pending { report: report(&checked), faults: checked.faults, digest }
+                PendingRepair { report: report(&checked), faults: checked.faults, digest }
             };
             let reason = match proposal {
                 None => Some("no model wrote it, so none repairs it".to_owned()),
@@ -130,17 +130,17 @@ impl Validator<'_, '_> {
     }
 
     /// Runs the task's generator, if it has one. Its files belong to what the model wrote.
-    fn generate(&self, task: &str, digest: &str) -> Result<Option<Fault>, Failure> {
-        let place = self.folder.task(task);
+    fn generate(&self, task: &str, digest: &str) -> Result<Option<Fault>, DraftError> {
+        let place = self.folder.task_folder(task);
         if !place.join(GENERATOR).is_file() {
             return Ok(None);
         }
-        let work = self.folder.path(WORK);
+        let work = self.folder.path_of(WORK);
         make_folder(&work)?;
-        let fault = generate_files(&place, &work)?;
+        let fault = generate_files(&*self.host.open_sandbox().map_err(DraftError::Host)?, &place, &work)?;
         let after = folder_digest(&place);
         if after != digest
-            && let Some(mut proposal) = self.folder.proposal(task)?
+            && let Some(mut proposal) = self.folder.read_proposal(task)?
             && proposal.written.iter().any(|written| written == digest)
         {
             proposal.written.push(after);
@@ -149,31 +149,35 @@ impl Validator<'_, '_> {
         Ok(fault)
     }
 
-    fn accept(&self, task: &str, accepted: Accepted) -> Result<(), Failure> {
-        let mut validation = self.folder.validation()?;
+    fn accept(&self, task: &str, accepted: AcceptedTask) -> Result<(), DraftError> {
+        let mut validation = self.folder.read_validation()?;
         validation.tasks.insert(task.to_owned(), accepted);
-        self.folder.write("validation.json", &validation)?;
-        let mut infeasible = self.folder.infeasible()?;
+        self.folder.write_json("validation.json", &validation)?;
+        let mut infeasible = self.folder.read_infeasible()?;
         if infeasible.tasks.remove(task).is_some() {
-            self.folder.write("infeasible.json", &infeasible)?;
+            self.folder.write_json("infeasible.json", &infeasible)?;
         }
-        self.ui.detail(&format!("{task}: accepted"));
+        self.events.handle_event(&DraftEvent::Accepted(task));
         Ok(())
     }
 
-    fn reject(&self, task: &str, why: &str, faults: Vec<Fault>) -> Result<(), Failure> {
+    fn reject(&self, task: &str, why: &str, faults: Vec<Fault>) -> Result<(), DraftError> {
         let first =
             faults.first().map_or(String::new(), |fault| format!("{}: {}; ", fault.code, fault.message));
         let reason = format!("{first}{why}");
-        let repairs = self.folder.proposal(task)?.map_or(0, |proposal| proposal.repairs);
-        self.ui.detail(&format!("{task}: infeasible: {}", clean(&reason)));
-        self.folder.reject(task, Rejected { reason, faults, repairs })
+        let repairs = self.folder.read_proposal(task)?.map_or(0, |proposal| proposal.repairs);
+        self.events.handle_event(&DraftEvent::Rejected { task, reason: &reason });
+        self.folder.reject_task(task, RejectedTask { reason, faults, repairs })
     }
 
     /// Asks the model for corrections, and applies them. The inner error says why there is none.
-    fn repair(&self, mut proposal: ProposalRecord, pending: &Pending) -> Result<Result<(), String>, Failure> {
+    fn repair(
+        &self,
+        mut proposal: ProposalRecord,
+        pending: &PendingRepair,
+    ) -> Result<Result<(), String>, DraftError> {
         let task = proposal.idea.name.clone();
-        let place = self.folder.task(&task);
+        let place = self.folder.task_folder(&task);
         proposal.pending = Some(pending.clone());
         self.folder.save_proposal(&proposal)?;
         let mut files = read_task(&place);
@@ -191,37 +195,34 @@ impl Validator<'_, '_> {
         // The change is made in a copy and recorded before it takes the place of the task, so that a draft that is killed
         // does not mistake it for an edit.
         let copy = self.copy(&task)?;
-        let failed = |error: &dyn std::fmt::Display| {
-            Failure::infrastructure(format!("cannot repair {}: {error}", place.display()))
-        };
-        apply(&copy, &changes, &self.folder.path("inputs")).map_err(|error| failed(&error))?;
+        let failed = |error: ErrorCause| DraftError::io(format!("repair {}", place.display()), error);
+        apply(&copy, &changes, &self.folder.path_of("inputs")).map_err(|error| failed(error.into()))?;
         proposal.written.push(folder_digest(&copy));
         proposal.repairs += 1;
         proposal.pending = None;
         self.folder.save_proposal(&proposal)?;
-        assay_fs::remove_tree(&place).map_err(|error| failed(&error))?;
-        fs::rename(&copy, &place).map_err(|error| failed(&error))?;
-        self.ui.detail(&format!("{task}: repaired ({} of at most {MOST_REPAIRS})", proposal.repairs));
+        assay_fs::remove_tree(&place).map_err(|error| failed(error.into()))?;
+        fs::rename(&copy, &place).map_err(|error| failed(error.into()))?;
+        let (repairs, most) = (proposal.repairs, MOST_REPAIRS);
+        self.events.handle_event(&DraftEvent::Repaired { task: &task, repairs, most });
         Ok(Ok(()))
     }
 
     /// A copy of a task.
-    fn copy(&self, task: &str) -> Result<std::path::PathBuf, Failure> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Failure::infrastructure(format!("cannot copy the task {task}: {error}"))
-        };
-        let work = self.folder.path(WORK);
+    fn copy(&self, task: &str) -> Result<std::path::PathBuf, DraftError> {
+        let failed = |error: FsError| DraftError::io(format!("copy the task {task}"), error);
+        let work = self.folder.path_of(WORK);
         make_folder(&work)?;
         let copy = work.join(task);
         if copy.is_dir() {
-            assay_fs::remove_tree(&copy).map_err(|error| failed(&error))?;
+            assay_fs::remove_tree(&copy).map_err(failed)?;
         }
-        copy_tree(&self.folder.task(task), &copy, &Caps::default()).map_err(|error| failed(&error))?;
+        copy_tree(&self.folder.task_folder(task), &copy, &Caps::default()).map_err(failed)?;
         Ok(copy)
     }
 
-    fn check(&mut self, name: &str) -> Result<Checked, Failure> {
-        let root = self.folder.task(name);
+    fn check(&mut self, name: &str) -> Result<Faults, DraftError> {
+        let root = self.folder.task_folder(name);
         let task = match Task::load(&root) {
             Ok(task) => task,
             Err(error) => {
@@ -231,19 +232,18 @@ impl Validator<'_, '_> {
                 }
                 let message = relative(&message, &root);
                 let faults = vec![Fault::new("task-unusable", message)];
-                return Ok(Checked { faults, warnings: Vec::new(), output: String::new() });
+                return Ok(Faults { faults, warnings: Vec::new(), output: String::new() });
             }
         };
         let context = Context {
             skills: self.subject.packages.iter().collect(),
             library: self.subject.packages.iter().collect(),
             cpus: std::thread::available_parallelism().ok().map(|count| count.get() as f64),
-            memory_bytes: memory(),
+            memory_bytes: self.host.memory_bytes(),
             ..Context::default()
         };
         let mut findings = check::check(&task, &context);
-        let executed = self.execute(&task)?;
-        executed.add_findings(&task, &mut findings);
+        let output = self.execute(&task, &mut findings)?;
         let skills = self.subject.packages.iter();
         let skills: Vec<(&str, &str)> =
             skills.map(|skill| (skill.name.as_str(), skill.document.as_str())).collect();
@@ -255,21 +255,17 @@ impl Validator<'_, '_> {
             let fault = Fault::new(&*finding.code, relative(&format!("{}{hint}", finding.message), &root));
             if is_fault(finding) { faults.push(fault) } else { warnings.push(fault) }
         }
-        Ok(Checked { faults, warnings, output: executed.output() })
+        Ok(Faults { faults, warnings, output })
     }
 
-    /// Runs solution and no-op check. A rubric decides nothing here: no judge is asked.
-    fn execute(&mut self, task: &Task) -> Result<crate::commands::task::execute::Executed, Failure> {
-        self.ui
-            .detail(&format!("{}: running the oracle {ORACLE_TRIALS} times and the no-op check", task.name));
-        let executed = self.executor.execute(task, self.ui)?;
-        match executed.unchecked().first() {
-            Some(reason) => Err(Failure::infrastructure(format!(
-                "cannot execute the checks of the task {}: {reason}",
-                task.name
-            ))
-            .hint("`assay doctor` checks the sandboxes; correct or remove the task, then --resume")),
-            None => Ok(executed),
+    /// Runs solution and no-op check. Returns what they printed.
+    fn execute(&mut self, task: &Task, findings: &mut Vec<Finding>) -> Result<String, DraftError> {
+        self.events.handle_event(&DraftEvent::Checking { task: &task.name, oracle_trials: ORACLE_TRIALS });
+        match self.host.check_task(task, findings).map_err(DraftError::Host)? {
+            CheckedTask { unchecked: Some(reason), .. } => {
+                Err(DraftError::Unchecked { task: task.name.clone(), reason })
+            }
+            CheckedTask { output, unchecked: None } => Ok(output),
         }
     }
 }
@@ -287,7 +283,7 @@ fn is_fault(finding: &Finding) -> bool {
 }
 
 /// What a model is shown of faults: their messages, and the end of what was printed.
-fn report(checked: &Checked) -> String {
+fn report(checked: &Faults) -> String {
     let mut text: String =
         checked.faults.iter().map(|fault| format!("- {}: {}\n", fault.code, fault.message)).collect();
     for warning in &checked.warnings {

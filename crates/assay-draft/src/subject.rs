@@ -3,79 +3,76 @@
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::Severity;
-use assay_draft::needs;
-use assay_draft::prompts::{InputFile, Intent, SkillText, describe_needs};
-use assay_report::{clean, counted, shell_word};
 use assay_safety::Bundle;
 use assay_skill::{FileKind, Package};
 use serde_json::Value;
 
-use super::needs::Line;
-use crate::failure::Failure;
-use crate::machine;
-use crate::ui::Ui;
+use crate::error::{DraftError, SkillFault};
+use crate::event::{DraftEvent, DraftEvents};
+use crate::needs;
+use crate::needs_line::NeedsLine;
+use crate::prompts::{SkillText, describe_needs};
+use crate::sources::{InputFile, Intent};
 
 /// Most bytes of a text of the package that tasks are compared with.
 const EXAMPLE_BYTES: u64 = 64 << 10;
 
 /// A skill whose evaluation is drafted.
-pub(super) struct Subject {
+#[derive(Debug)]
+pub(crate) struct DraftSubject {
     /// One, or several that each task needs.
-    pub(super) packages: Vec<Package>,
-    pub(super) text: SkillText,
+    pub(crate) packages: Vec<Package>,
+    pub(crate) text: SkillText,
     /// Texts of the package that tasks must not resemble, by path.
-    pub(super) examples: Vec<(String, String)>,
+    pub(crate) examples: Vec<(String, String)>,
 }
 
-impl Subject {
+impl DraftSubject {
     /// The digest of the skill; several are joined by commas.
-    pub(super) fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         digest_of(&self.packages)
     }
 }
 
 /// The digest of skills; several are joined by commas.
-pub(super) fn digest_of(packages: &[Package]) -> String {
+pub(crate) fn digest_of(packages: &[Package]) -> String {
     packages.iter().map(|package| package.digest.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The names of skills, joined by commas.
-pub(super) fn names_of(packages: &[Package]) -> String {
+pub(crate) fn names_of(packages: &[Package]) -> String {
     packages.iter().map(|package| package.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// The names of the folders of skills, joined by hyphens.
-pub(super) fn folders_of(packages: &[Package]) -> String {
+pub(crate) fn folders_of(packages: &[Package]) -> String {
     packages.iter().map(|package| package.directory.as_str()).collect::<Vec<_>>().join("-")
 }
 
 /// Reads a skill, and refuses one with a safety error.
-pub(super) fn open_skill(path: &Path, ui: &Ui) -> Result<Package, Failure> {
+pub(crate) fn open_skill(path: &Path, events: &dyn DraftEvents) -> Result<Package, DraftError> {
     let root = path
         .canonicalize()
         .map(|path| folder_of(&path))
-        .map_err(|error| Failure::bad_input(format!("cannot open the skill {}: {error}", path.display())))?;
+        .map_err(|source| SkillFault::Open { path: path.to_owned(), source })?;
     let loaded = Package::load(&root);
     let Some(package) = loaded.package else {
         for diagnostic in &loaded.diagnostics {
-            ui.note(&diagnostic.to_string());
+            events.handle_event(&DraftEvent::Diagnostic(diagnostic));
         }
-        return Err(Failure::bad_input(format!("{} contains no readable SKILL.md", path.display())));
+        return Err(SkillFault::Unreadable(path.to_owned()).into());
     };
-    let found = assay_safety::scan(&Bundle::read(&package));
-    let errors: Vec<_> = found.iter().filter(|finding| finding.severity == Severity::Error).collect();
-    if errors.is_empty() {
-        return Ok(package);
+    match report_safety_errors(&package, events) {
+        0 => Ok(package),
+        errors => Err(SkillFault::Unsafe { name: package.name, path: path.to_owned(), errors }.into()),
     }
-    for finding in &errors {
-        ui.note(&format!("{}: {}: {}", clean(&finding.path), finding.rule.code, clean(&finding.message)));
-    }
-    Err(Failure::bad_input(format!(
-        "the skill {} has {}, so nothing is drafted for it",
-        clean(&package.name),
-        counted(errors.len(), "safety error", "safety errors")
-    ))
-    .hint(format!("`assay lint {}` explains them", shell_word(&path.display().to_string()))))
+}
+
+/// Reports the safety errors of a package. Returns how many there are.
+pub(crate) fn report_safety_errors(package: &Package, events: &dyn DraftEvents) -> usize {
+    let found = assay_safety::scan(&Bundle::read(package));
+    let errors = found.iter().filter(|finding| finding.severity == Severity::Error);
+    errors.map(|finding| events.handle_event(&DraftEvent::SafetyError(finding))).count()
 }
 
 /// The folder that a path to a skill means: the folder itself, or that of its document.
@@ -85,8 +82,11 @@ fn folder_of(path: &Path) -> PathBuf {
 }
 
 /// The document of `assay draft needs` for packages. That of several has the needs of all.
-pub(super) fn describe_packages(packages: &[Package]) -> Result<Value, Failure> {
-    let mut documents = packages.iter().map(describe_package);
+pub(crate) fn describe_packages(
+    packages: &[Package],
+    has_program: &dyn Fn(&str) -> bool,
+) -> Result<Value, DraftError> {
+    let mut documents = packages.iter().map(|package| describe_package(package, has_program));
     let mut all = documents.next().unwrap_or_else(|| Ok(Value::Null))?;
     for other in documents {
         let other = other?;
@@ -113,23 +113,23 @@ pub(super) fn describe_packages(packages: &[Package]) -> Result<Value, Failure> 
     Ok(all)
 }
 
-fn describe_package(package: &Package) -> Result<Value, Failure> {
+fn describe_package(package: &Package, has_program: &dyn Fn(&str) -> bool) -> Result<Value, DraftError> {
     let loaded = needs::load(&package.root);
     let Some(skill) = loaded.skill else {
-        return Err(Failure::bad_input(format!("{} contains no readable SKILL.md", package.root.display())));
+        return Err(SkillFault::Unreadable(package.root.clone()).into());
     };
     let found = needs::find(&skill.document, &skill.scripts);
-    let line = Line::new(skill.name, "SKILL.md".to_owned(), found, &machine::programs());
-    serde_json::to_value(line).map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))
+    let line = NeedsLine::new(skill.name, "SKILL.md".to_owned(), found, has_program);
+    serde_json::to_value(line).map_err(|error| DraftError::io("write JSON", error))
 }
 
 /// The skills as they are shown to a model, with their needs, intents and inputs.
-pub(super) fn subject(
+pub(crate) fn describe_subject(
     packages: Vec<Package>,
     needs: &Value,
     intents: Vec<Intent>,
     inputs: Vec<InputFile>,
-) -> Subject {
+) -> DraftSubject {
     let several = packages.len() > 1;
     let (mut files, mut examples) = (Vec::new(), Vec::new());
     for package in &packages {
@@ -156,5 +156,5 @@ pub(super) fn subject(
             .as_array()
             .is_some_and(|unmet| unmet.iter().any(|one| !one["double"].is_null())),
     };
-    Subject { packages, text, examples }
+    DraftSubject { packages, text, examples }
 }

@@ -1,40 +1,38 @@
-//! Ideas of tasks, and their files.
+//! DraftIdeas of tasks, and their files.
 
-use assay_draft::author::DraftAuthor;
-use assay_draft::prompts::{self, FILES, IDEAS, versions};
-use assay_draft::proposal::{Idea, Proposal, Provenance, read_files, read_ideas, write_task};
 use assay_judge::Request;
-use assay_report::clean;
 
-use super::folder::{DraftFolder, Ideas, ProposalRecord, Rejected, folder_digest, person_reason};
-use super::subject::Subject;
-use crate::failure::Failure;
-use crate::ui::Ui;
+use crate::author::DraftAuthor;
+use crate::error::{DraftError, InputFault};
+use crate::event::{DraftEvent, DraftEvents};
+use crate::folder::{DraftFolder, DraftIdeas, ProposalRecord, RejectedTask, folder_digest, person_reason};
+use crate::prompts::{self, FILES, IDEAS, versions};
+use crate::proposal::{Idea, Proposal, Provenance, read_files, read_ideas, write_task};
+use crate::subject::DraftSubject;
 
 /// The ideas in the folder, or those that the model has.
-pub(super) fn ideas(
+pub(crate) fn propose_ideas(
     folder: &DraftFolder,
-    subject: &Subject,
+    subject: &DraftSubject,
     model: &DraftAuthor,
     count: usize,
-) -> Result<Vec<Idea>, Failure> {
-    if let Some(ideas) = folder.read::<Ideas>("ideas.json")? {
+) -> Result<Vec<Idea>, DraftError> {
+    if let Some(ideas) = folder.read_json::<DraftIdeas>("ideas.json")? {
         return check_names(folder, ideas.ideas);
     }
     let request = prompts::request_ideas(&subject.text, count);
     let read =
         |reply: &str| read_ideas(reply, count, &subject.text.intents).map_err(|error| error.to_string());
-    let (ideas, unused) = model.answer_request(IDEAS, &request, &read)?.map_err(|fault| {
-        Failure::infrastructure(format!("cannot read the model's ideas: {fault}"))
-            .hint("remove the reply from the folder replies to ask again, or use another model")
-    })?;
+    let (ideas, unused) = model
+        .answer_request(IDEAS, &request, &read)?
+        .map_err(|fault| DraftError::Reply { what: "ideas", fault })?;
     let schema = "assay.draft-ideas/1".to_owned();
-    folder.write("ideas.json", &Ideas { schema, ideas: ideas.clone(), unused })?;
+    folder.write_json("ideas.json", &DraftIdeas { schema, ideas: ideas.clone(), unused })?;
     Ok(ideas)
 }
 
 /// Names of ideas become names of folders, and the file may have been edited.
-fn check_names(folder: &DraftFolder, ideas: Vec<Idea>) -> Result<Vec<Idea>, Failure> {
+fn check_names(folder: &DraftFolder, ideas: Vec<Idea>) -> Result<Vec<Idea>, DraftError> {
     let is_name = |name: &str| {
         !name.is_empty()
             && name.len() <= 80
@@ -44,53 +42,55 @@ fn check_names(folder: &DraftFolder, ideas: Vec<Idea>) -> Result<Vec<Idea>, Fail
         let twice = ideas[..at].iter().any(|other| other.name == idea.name);
         if twice || !is_name(&idea.name) {
             let what = if twice { "occurs twice" } else { "is no name of a task" };
-            return Err(Failure::bad_input(format!(
-                "{}: {:?} {what}",
-                folder.path("ideas.json").display(),
-                idea.name
-            ))
-            .hint("use letters, digits, `-` and `_`"));
+            return Err(InputFault::IdeaName {
+                path: folder.path_of("ideas.json"),
+                name: idea.name.clone(),
+                what,
+            }
+            .into());
         }
     }
     Ok(ideas)
 }
 
 /// The request for the files of an idea.
-pub(super) fn request(subject: &Subject, idea: &Idea, all: &[Idea]) -> Request {
+pub(crate) fn request_task(subject: &DraftSubject, idea: &Idea, all: &[Idea]) -> Request {
     let others: Vec<&str> =
         all.iter().filter(|other| other.name != idea.name).map(|other| other.title.as_str()).collect();
     prompts::request_files(&subject.text, idea, &others)
 }
 
 /// Writes a task for each idea that has none.
-pub(super) fn write(
+pub(crate) fn write_tasks(
     folder: &DraftFolder,
-    subject: &Subject,
+    subject: &DraftSubject,
     model: &DraftAuthor,
     ideas: &[Idea],
-    ui: &Ui,
-) -> Result<(), Failure> {
+    events: &dyn DraftEvents,
+) -> Result<(), DraftError> {
     let prompts = versions();
     let prompt_words: Vec<String> =
         prompts.iter().map(|(name, version)| format!("{name} {version}")).collect();
     for idea in ideas {
-        if folder.proposal(&idea.name)?.is_some() || folder.infeasible()?.tasks.contains_key(&idea.name) {
+        if folder.read_proposal(&idea.name)?.is_some()
+            || folder.read_infeasible()?.tasks.contains_key(&idea.name)
+        {
             continue;
         }
         if let Some(comment) = folder.rejected_by_person("ideas", &idea.name)? {
-            let rejected = Rejected { reason: person_reason(&comment), faults: Vec::new(), repairs: 0 };
-            folder.reject(&idea.name, rejected)?;
+            let rejected = RejectedTask { reason: person_reason(&comment), faults: Vec::new(), repairs: 0 };
+            folder.reject_task(&idea.name, rejected)?;
             continue;
         }
-        let answer = model.answer_request(FILES, &request(subject, idea, ideas), &|reply| {
+        let answer = model.answer_request(FILES, &request_task(subject, idea, ideas), &|reply| {
             read_files(reply, &subject.text.inputs).map_err(|error| error.to_string())
         })?;
         let proposal = match answer {
             Ok(proposal) => proposal,
             Err(fault) => {
                 let reason = format!("the model's files cannot be read: {fault}");
-                ui.note(&format!("{}: {}", idea.name, clean(&reason)));
-                folder.reject(&idea.name, Rejected { reason, faults: Vec::new(), repairs: 0 })?;
+                events.handle_event(&DraftEvent::Unusable { task: &idea.name, reason: &reason });
+                folder.reject_task(&idea.name, RejectedTask { reason, faults: Vec::new(), repairs: 0 })?;
                 continue;
             }
         };
@@ -108,11 +108,11 @@ pub(super) fn write(
             idea: idea.clone(),
             model: model.name().to_owned(),
             prompts: prompts.clone(),
-            written: vec![folder_digest(&folder.task(&idea.name))],
+            written: vec![folder_digest(&folder.task_folder(&idea.name))],
             repairs: 0,
             pending: None,
         })?;
-        ui.detail(&format!("wrote {}", folder.task(&idea.name).display()));
+        events.handle_event(&DraftEvent::Written(&folder.task_folder(&idea.name)));
     }
     Ok(())
 }
@@ -124,20 +124,17 @@ fn write_folder(
     idea: &Idea,
     proposal: &Proposal,
     provenance: &Provenance<'_>,
-) -> Result<(), Failure> {
-    let into = folder.task(&idea.name);
+) -> Result<(), DraftError> {
+    let into = folder.task_folder(&idea.name);
     if into.is_dir() {
         return Ok(());
     }
-    let beside = folder.path("tasks").join(format!(".{}", idea.name));
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::infrastructure(format!("cannot write the task {}: {error}", into.display()))
-            .hint("check that the path is writable and has free space")
-    };
+    let beside = folder.path_of("tasks").join(format!(".{}", idea.name));
+    let action = || format!("write the task {}", into.display());
     if beside.is_dir() {
-        assay_fs::remove_tree(&beside).map_err(|error| failed(&error))?;
+        assay_fs::remove_tree(&beside).map_err(|error| DraftError::write(action(), error))?;
     }
-    write_task(&beside, idea, proposal, provenance, &folder.path("inputs"))
-        .map_err(|error| failed(&error))?;
-    std::fs::rename(&beside, &into).map_err(|error| failed(&error))
+    write_task(&beside, idea, proposal, provenance, &folder.path_of("inputs"))
+        .map_err(|error| DraftError::write(action(), error))?;
+    std::fs::rename(&beside, &into).map_err(|error| DraftError::write(action(), error))
 }

@@ -2,45 +2,45 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use assay_draft::proposal::{Idea, UnusedIntent};
-use assay_draft::review::Fault;
 use assay_fs::tree::Tree;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::args::draft::DraftStage;
-use crate::failure::Failure;
+use crate::error::{DraftError, FolderFault, InputFault};
+use crate::proposal::{Idea, UnusedIntent};
+use crate::review::Fault;
+use crate::stages::DraftStage;
 
 /// `draft.json`: what the draft is about, and how far it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct State {
+pub(crate) struct DraftState {
     schema: String,
     /// The skill's name.
-    pub(super) skill: String,
+    pub(crate) skill: String,
     /// Its digest.
-    pub(super) digest: String,
+    pub(crate) digest: String,
     /// The model that writes, as `provider:model`.
-    pub(super) model: String,
+    pub(crate) model: String,
     /// Tasks to propose.
-    pub(super) tasks: usize,
+    pub(crate) tasks: usize,
     /// The versions of the prompts.
-    pub(super) prompts: BTreeMap<String, String>,
+    pub(crate) prompts: BTreeMap<String, String>,
     /// The last stage that is complete.
-    pub(super) stage: Option<DraftStage>,
+    pub(crate) stage: Option<DraftStage>,
 }
 
-impl State {
-    pub(super) fn new(skill: String, digest: String, model: String, tasks: usize) -> Self {
+impl DraftState {
+    pub(crate) fn new(skill: String, digest: String, model: String, tasks: usize) -> Self {
         Self {
             schema: "assay.draft/1".to_owned(),
             skill,
             digest,
             model,
             tasks,
-            prompts: assay_draft::prompts::versions(),
+            prompts: crate::prompts::versions(),
             stage: None,
         }
     }
@@ -49,117 +49,128 @@ impl State {
 /// `ideas.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the key of the file")]
-pub(super) struct Ideas {
-    pub(super) schema: String,
-    pub(super) ideas: Vec<Idea>,
+pub(crate) struct DraftIdeas {
+    pub(crate) schema: String,
+    pub(crate) ideas: Vec<Idea>,
     /// Intents that no idea serves, with the model's reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) unused: Vec<UnusedIntent>,
+    pub(crate) unused: Vec<UnusedIntent>,
 }
 
 /// `proposals/NAME.json`: what a model wrote of a task.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ProposalRecord {
-    pub(super) schema: String,
-    pub(super) idea: Idea,
-    pub(super) model: String,
-    pub(super) prompts: BTreeMap<String, String>,
+pub(crate) struct ProposalRecord {
+    pub(crate) schema: String,
+    pub(crate) idea: Idea,
+    pub(crate) model: String,
+    pub(crate) prompts: BTreeMap<String, String>,
     /// Digests of the folder as the model wrote it: at first, and after each repair.
-    pub(super) written: Vec<String>,
-    pub(super) repairs: usize,
+    pub(crate) written: Vec<String>,
+    pub(crate) repairs: usize,
     /// The faults that the next repair is to correct. They are stored before the model is asked, so that a draft that is
     /// killed asks with the same words again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) pending: Option<Pending>,
+    pub(crate) pending: Option<PendingRepair>,
 }
 
 /// A repair that has begun.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Pending {
+pub(crate) struct PendingRepair {
     /// The digest of the folder with the faults.
-    pub(super) digest: String,
-    pub(super) faults: Vec<Fault>,
+    pub(crate) digest: String,
+    pub(crate) faults: Vec<Fault>,
     /// What the model is shown of them.
-    pub(super) report: String,
+    pub(crate) report: String,
 }
 
 /// `validation.json`: tasks that were accepted.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Validation {
-    pub(super) schema: String,
-    pub(super) tasks: BTreeMap<String, Accepted>,
+pub(crate) struct ValidationRecord {
+    pub(crate) schema: String,
+    pub(crate) tasks: BTreeMap<String, AcceptedTask>,
 }
 
 /// A task that was accepted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Accepted {
+pub(crate) struct AcceptedTask {
     /// The digest of its folder.
-    pub(super) digest: String,
-    pub(super) repairs: usize,
+    pub(crate) digest: String,
+    pub(crate) repairs: usize,
     /// Warnings, for those who review it.
-    pub(super) warnings: Vec<Fault>,
+    pub(crate) warnings: Vec<Fault>,
 }
 
 /// `infeasible.json`: tasks that were rejected.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Infeasible {
-    pub(super) schema: String,
-    pub(super) tasks: BTreeMap<String, Rejected>,
+pub(crate) struct InfeasibleTasks {
+    pub(crate) schema: String,
+    pub(crate) tasks: BTreeMap<String, RejectedTask>,
 }
 
 /// A task that was rejected.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Rejected {
+pub(crate) struct RejectedTask {
     /// Why, in a sentence without its full stop.
-    pub(super) reason: String,
-    pub(super) faults: Vec<Fault>,
-    pub(super) repairs: usize,
+    pub(crate) reason: String,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) repairs: usize,
 }
 
 /// `headroom.json`: results of the pilot.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Headroom {
-    pub(super) schema: String,
+pub(crate) struct HeadroomRecord {
+    pub(crate) schema: String,
     /// The pilot's run.
-    pub(super) run: String,
-    pub(super) tasks: BTreeMap<String, PilotResult>,
+    pub(crate) run: String,
+    pub(crate) tasks: BTreeMap<String, PilotResult>,
     /// The share of measured tasks that were removed.
-    pub(super) removed_share: Option<f64>,
+    pub(crate) removed_share: Option<f64>,
 }
 
 /// A task's results in the pilot.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct PilotResult {
+pub(crate) struct PilotResult {
     /// Trials with a result.
-    pub(super) trials: usize,
-    pub(super) passed: usize,
+    pub(crate) trials: usize,
+    pub(crate) passed: usize,
     /// The mean outcome value of these trials: what verdicts are computed from; `None` in files of earlier
     /// versions, and without a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) score: Option<f64>,
+    pub(crate) score: Option<f64>,
     /// Whether it was removed.
-    pub(super) removed: bool,
+    pub(crate) removed: bool,
 }
 
 /// The folder of a draft.
 #[derive(Debug)]
-pub(super) struct DraftFolder {
-    pub(super) root: PathBuf,
+pub struct DraftFolder {
+    root: PathBuf,
 }
 
 impl DraftFolder {
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    /// The folder at a path. It need not exist.
+    pub fn at_path(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// Its path.
+    pub fn root_path(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a file in it.
+    pub fn path_of(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    pub(super) fn task(&self, name: &str) -> PathBuf {
+    pub(crate) fn task_folder(&self, name: &str) -> PathBuf {
         self.root.join("tasks").join(name)
     }
 
     /// Keeps other commands out of the folder until the file is closed.
-    pub(super) fn lock(&self) -> Result<File, Failure> {
-        let path = self.path(".lock");
-        let failed = |error| Failure::infrastructure(format!("cannot lock {}: {error}", path.display()));
+    pub(crate) fn lock_folder(&self) -> Result<File, DraftError> {
+        let path = self.path_of(".lock");
+        let failed = |error: io::Error| DraftError::io(format!("lock {}", path.display()), error);
         let mut file = File::options()
             .read(true)
             .write(true)
@@ -173,12 +184,7 @@ impl DraftFolder {
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
                 let _ = (&file).take(20).read_to_string(&mut owner);
-                let owner = if owner.is_empty() { String::new() } else { format!(", process {owner}") };
-                return Err(Failure::bad_input(format!(
-                    "another command is working on {}{owner}",
-                    self.root.display()
-                ))
-                .hint("wait until it has ended"));
+                return Err(FolderFault::Locked { root: self.root.clone(), owner }.into());
             }
         }
         file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).map_err(failed)?;
@@ -186,120 +192,125 @@ impl DraftFolder {
     }
 
     /// The state; an error if the folder is not a draft.
-    pub(super) fn state(&self) -> Result<State, Failure> {
-        self.read("draft.json")?.ok_or_else(|| {
-            Failure::bad_input(format!("{} is not a draft: it has no draft.json", self.root.display()))
-                .hint("`assay draft run SKILL --model PROVIDER:MODEL` begins one")
-        })
+    pub(crate) fn read_state(&self) -> Result<DraftState, DraftError> {
+        self.read_json("draft.json")?.ok_or_else(|| FolderFault::NotADraft(self.root.clone()).into())
+    }
+
+    /// Refuses a folder that is not a draft.
+    ///
+    /// # Errors
+    /// It has no state that can be read.
+    pub fn check_draft(&self) -> Result<(), DraftError> {
+        self.read_state().map(|_| ())
     }
 
     /// Reads a file as JSON; `None` if it does not exist.
-    pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
-        let path = self.path(name);
+    pub(crate) fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, DraftError> {
+        let path = self.path_of(name);
         let bytes = match assay_fs::read_file(&path, assay_fs::DOCUMENT_CAP) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                return Err(Failure::bad_input(format!("cannot read {}: {error}", path.display())));
+                return Err(DraftError::read(&path, error));
             }
         };
         serde_json::from_slice(&bytes).map(Some).map_err(|error| {
-            Failure::bad_input(format!("{}:{}: {error}", path.display(), error.line()))
-                .hint("correct the file, or remove it to make it again")
+            InputFault::DraftFile { path, line: error.line(), message: error.to_string() }.into()
         })
     }
 
     /// Writes a file as JSON, atomically.
-    pub(super) fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value)
-            .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
+    pub(crate) fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), DraftError> {
+        let text =
+            serde_json::to_string_pretty(value).map_err(|error| DraftError::io("write JSON", error))?;
         self.write_text(name, &(text + "\n"))
     }
 
-    pub(super) fn write_text(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let path = self.path(name);
+    pub(crate) fn write_text(&self, name: &str, text: &str) -> Result<(), DraftError> {
+        let path = self.path_of(name);
         make_folder(path.parent().unwrap_or(&self.root))?;
         assay_store::write_atomically(&path, text.as_bytes())?;
         Ok(())
     }
 
     /// The comment with which a person rejected an idea or a task in the view; `None` if nobody did. `kind` is `ideas` or `tasks`.
-    pub(super) fn rejected_by_person(&self, kind: &str, name: &str) -> Result<Option<String>, Failure> {
-        let approvals: Option<serde_json::Value> = self.read("approvals.json")?;
+    pub(crate) fn rejected_by_person(&self, kind: &str, name: &str) -> Result<Option<String>, DraftError> {
+        let approvals: Option<serde_json::Value> = self.read_json("approvals.json")?;
         let decided = approvals.as_ref().map(|approvals| &approvals[kind][name]);
         let rejected = decided.filter(|decided| decided["decision"] == "rejected");
         Ok(rejected.map(|decided| decided["comment"].as_str().unwrap_or_default().to_owned()))
     }
 
     /// Rejects the tasks that a person rejected, or whose idea they rejected.
-    pub(super) fn apply_rejections(&self) -> Result<(), Failure> {
-        for task in self.tasks() {
+    pub(crate) fn apply_rejections(&self) -> Result<(), DraftError> {
+        for task in self.list_tasks() {
             let by_task = self.rejected_by_person("tasks", &task)?;
             let comment = match by_task {
                 Some(comment) => Some(comment),
                 None => self.rejected_by_person("ideas", &task)?,
             };
             if let Some(comment) = comment {
-                let repairs = self.proposal(&task)?.map_or(0, |proposal| proposal.repairs);
-                self.reject(
+                let repairs = self.read_proposal(&task)?.map_or(0, |proposal| proposal.repairs);
+                self.reject_task(
                     &task,
-                    Rejected { reason: person_reason(&comment), faults: Vec::new(), repairs },
+                    RejectedTask { reason: person_reason(&comment), faults: Vec::new(), repairs },
                 )?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn infeasible(&self) -> Result<Infeasible, Failure> {
-        let empty = || Infeasible { schema: "assay.draft-infeasible/1".to_owned(), tasks: BTreeMap::new() };
-        Ok(self.read("infeasible.json")?.unwrap_or_else(empty))
+    pub(crate) fn read_infeasible(&self) -> Result<InfeasibleTasks, DraftError> {
+        let empty =
+            || InfeasibleTasks { schema: "assay.draft-infeasible/1".to_owned(), tasks: BTreeMap::new() };
+        Ok(self.read_json("infeasible.json")?.unwrap_or_else(empty))
     }
 
-    pub(super) fn validation(&self) -> Result<Validation, Failure> {
-        let empty = || Validation { schema: "assay.draft-validation/1".to_owned(), tasks: BTreeMap::new() };
-        Ok(self.read("validation.json")?.unwrap_or_else(empty))
+    pub(crate) fn read_validation(&self) -> Result<ValidationRecord, DraftError> {
+        let empty =
+            || ValidationRecord { schema: "assay.draft-validation/1".to_owned(), tasks: BTreeMap::new() };
+        Ok(self.read_json("validation.json")?.unwrap_or_else(empty))
     }
 
-    pub(super) fn proposal(&self, task: &str) -> Result<Option<ProposalRecord>, Failure> {
-        self.read(&format!("proposals/{task}.json"))
+    pub(crate) fn read_proposal(&self, task: &str) -> Result<Option<ProposalRecord>, DraftError> {
+        self.read_json(&format!("proposals/{task}.json"))
     }
 
-    pub(super) fn save_proposal(&self, record: &ProposalRecord) -> Result<(), Failure> {
-        self.write(&format!("proposals/{}.json", record.idea.name), record)
+    pub(crate) fn save_proposal(&self, record: &ProposalRecord) -> Result<(), DraftError> {
+        self.write_json(&format!("proposals/{}.json", record.idea.name), record)
     }
 
     /// Records that a task is rejected, and moves its folder out of the suite.
-    pub(super) fn reject(&self, task: &str, rejected: Rejected) -> Result<(), Failure> {
-        let mut infeasible = self.infeasible()?;
+    pub(crate) fn reject_task(&self, task: &str, rejected: RejectedTask) -> Result<(), DraftError> {
+        let mut infeasible = self.read_infeasible()?;
         infeasible.tasks.insert(task.to_owned(), rejected);
-        self.write("infeasible.json", &infeasible)?;
-        let mut validation = self.validation()?;
+        self.write_json("infeasible.json", &infeasible)?;
+        let mut validation = self.read_validation()?;
         if validation.tasks.remove(task).is_some() {
-            self.write("validation.json", &validation)?;
+            self.write_json("validation.json", &validation)?;
         }
         self.move_task(task, "infeasible")
     }
 
     /// Moves a task's folder to another folder of the draft, if it exists.
-    pub(super) fn move_task(&self, task: &str, to: &str) -> Result<(), Failure> {
-        let from = self.task(task);
+    pub(crate) fn move_task(&self, task: &str, to: &str) -> Result<(), DraftError> {
+        let from = self.task_folder(task);
         if !from.is_dir() {
             return Ok(());
         }
-        let folder = self.path(to);
+        let folder = self.path_of(to);
         make_folder(&folder)?;
         let names =
             (1_u32..).map(|number| if number == 1 { task.to_owned() } else { format!("{task}-{number}") });
         let free = names.map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_err());
         let into = free.unwrap_or_else(|| folder.join(task));
-        fs::rename(&from, &into).map_err(|error| {
-            Failure::infrastructure(format!("cannot move {} to {}: {error}", from.display(), into.display()))
-        })
+        fs::rename(&from, &into)
+            .map_err(|error| DraftError::io(format!("move {} to {}", from.display(), into.display()), error))
     }
 
     /// The names of the folders in `tasks/`, sorted.
-    pub(super) fn tasks(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path("tasks")).into_iter().flatten().flatten();
+    pub fn list_tasks(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path_of("tasks")).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         let mut names: Vec<String> =
             folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -310,7 +321,7 @@ impl DraftFolder {
 }
 
 /// The reason of a task that a person rejected.
-pub(super) fn person_reason(comment: &str) -> String {
+pub(crate) fn person_reason(comment: &str) -> String {
     if comment.is_empty() {
         "rejected by a person".to_owned()
     } else {
@@ -318,12 +329,11 @@ pub(super) fn person_reason(comment: &str) -> String {
     }
 }
 
-pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(path)
-        .map_err(|error| Failure::infrastructure(format!("cannot create {}: {error}", path.display())))
+pub(crate) fn make_folder(path: &Path) -> Result<(), DraftError> {
+    fs::create_dir_all(path).map_err(|error| DraftError::io(format!("create {}", path.display()), error))
 }
 
 /// The digest of a task's folder, with everything in it.
-pub(super) fn folder_digest(path: &Path) -> String {
+pub(crate) fn folder_digest(path: &Path) -> String {
     Tree::read(path).digest().to_string()
 }

@@ -6,20 +6,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_draft::author::DraftAuthor;
-use assay_draft::experiment::{SOLVER_REPETITIONS, solver};
-use assay_draft::review::Fault;
+use assay_model::Price;
 use assay_store::{ConditionRole, Outcome, Record, Store, TrialId};
-use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions};
+use assay_trial::{Event, Experiment, MachineContext, Permissions, Plan, RunOptions};
 use serde::{Deserialize, Serialize};
 
-use super::folder::{DraftFolder, Rejected, folder_digest};
-use crate::args::draft::DraftRunArgs;
-use crate::asking::price_of;
-use crate::config::Settings;
-use crate::failure::Failure;
-use crate::machine;
-use crate::ui::Ui;
+use crate::author::DraftAuthor;
+use crate::error::{DraftError, SolverFault};
+use crate::event::{DraftEvent, DraftEvents};
+use crate::experiment::{SOLVER_REPETITIONS, solver};
+use crate::folder::{DraftFolder, RejectedTask, folder_digest};
+use crate::host::DraftHost;
+use crate::review::Fault;
 
 /// The file with the results.
 const FILE: &str = "solvers.json";
@@ -29,112 +27,127 @@ const OUTPUT_CHARS: usize = 2_000;
 
 /// `solvers.json`.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Solvers {
+pub(crate) struct SolverResults {
     schema: String,
     /// The model that attempted the tasks, as `provider:model`.
-    pub(super) model: String,
-    pub(super) tasks: BTreeMap<String, Solved>,
+    pub(crate) model: String,
+    pub(crate) tasks: BTreeMap<String, SolvedTask>,
 }
 
 /// The attempts on a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the key of the file")]
-pub(super) struct Solved {
+pub(crate) struct SolvedTask {
     /// The digest of its folder.
-    pub(super) digest: String,
-    pub(super) solved: bool,
-    pub(super) attempts: Vec<Attempt>,
+    pub(crate) digest: String,
+    pub(crate) solved: bool,
+    pub(crate) attempts: Vec<SolverAttempt>,
 }
 
 /// An attempt on a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Attempt {
+pub(crate) struct SolverAttempt {
     trial: TrialId,
     condition: String,
     outcome: Outcome,
 }
 
 /// The results; `None` if the stage was not executed.
-pub(super) fn results(folder: &DraftFolder) -> Result<Option<Solvers>, Failure> {
-    folder.read(FILE)
+pub(crate) fn read_solvers(folder: &DraftFolder) -> Result<Option<SolverResults>, DraftError> {
+    folder.read_json(FILE)
+}
+
+/// The solver, as the caller describes it.
+#[derive(Debug, Clone, Copy)]
+pub struct SolverOptions<'a> {
+    /// The model, as `provider:model`; without one, that of the draft.
+    pub model: Option<&'a str>,
+    /// Its address, if not the provider's own.
+    pub base_url: Option<&'a str>,
+    /// The variable with its key.
+    pub api_key_env: Option<&'a str>,
+    /// What a million tokens of input and of output cost in USD.
+    pub price: Option<[f64; 2]>,
+    /// The cap of the draft, in USD.
+    pub max_usd: Option<f64>,
+    /// Whether a paid model may be used without a cap.
+    pub no_cap: bool,
 }
 
 /// Refuses the author's own model.
-pub(super) fn check_model(solver: Option<&str>, author: &str) -> Result<(), Failure> {
+pub(crate) fn check_solver(solver: Option<&str>, author: &str) -> Result<(), SolverFault> {
     if solver == Some(author) {
-        return Err(Failure::bad_input(format!("{author} writes the tasks, so it cannot be their solver"))
-            .hint("--solver names another model"));
+        return Err(SolverFault::Author(author.to_owned()));
     }
     Ok(())
 }
 
 /// Has the solver attempt the tasks, and rejects those that it does not solve. What was attempted is not attempted again.
-pub(super) fn run(
-    args: &DraftRunArgs,
+pub(crate) fn run_solvers(
+    options: &SolverOptions<'_>,
     folder: &DraftFolder,
     author: &DraftAuthor,
     cancel: &Arc<AtomicBool>,
-    settings: &Settings,
-    ui: &Ui,
-) -> Result<(), Failure> {
-    let stored = results(folder)?;
-    let model = args.solver.clone().or_else(|| stored.as_ref().map(|stored| stored.model.clone()));
+    host: &dyn DraftHost,
+    events: &dyn DraftEvents,
+) -> Result<(), DraftError> {
+    let stored = read_solvers(folder)?;
+    let model =
+        options.model.map(str::to_owned).or_else(|| stored.as_ref().map(|stored| stored.model.clone()));
     let Some(model) = model else {
-        ui.note("whether another model solves the tasks has not been checked: --solver names one");
+        events.handle_event(&DraftEvent::NoSolver);
         return Ok(());
     };
-    check_model(Some(&model), author.name())?;
+    check_solver(Some(&model), author.name())?;
     let mut solvers = stored.filter(|stored| stored.model == model).unwrap_or_default();
     "assay.draft-solvers/1".clone_into(&mut solvers.schema);
     solvers.model.clone_from(&model);
     // A draft that was killed may have recorded a task as unsolved and not moved it.
     for (task, solved) in solvers.tasks.iter().filter(|(_, solved)| !solved.solved) {
-        if folder.task(task).is_dir() && folder_digest(&folder.task(task)) == solved.digest {
+        if folder.task_folder(task).is_dir() && folder_digest(&folder.task_folder(task)) == solved.digest {
             reject(folder, task, &model, String::new())?;
         }
     }
     let open: Vec<String> = folder
-        .tasks()
+        .list_tasks()
         .into_iter()
         .filter(|task| {
-            let digest = folder_digest(&folder.task(task));
+            let digest = folder_digest(&folder.task_folder(task));
             solvers.tasks.get(task).is_none_or(|solved| solved.digest != digest)
         })
         .collect();
     if open.is_empty() {
         return Ok(());
     }
-    let price = price_of(&args.solver_price)?;
-    let url = args.solver_base_url.as_deref();
-    if args.flags.access.max_usd.is_some() && price.is_none() && machine::is_paid(&model, url, price) {
-        return Err(
-            Failure::bad_input(format!("--max-usd needs the price of {model}")).hint("--solver-price IN,OUT")
-        );
+    let price = options.price.map(|[input, output]| Price::new(input, output, None, None));
+    let url = options.base_url;
+    if host.is_paid(&model, url, price) {
+        if options.max_usd.is_some() && price.is_none() {
+            return Err(SolverFault::NoPrice(model).into());
+        }
+        if options.max_usd.is_none() && !options.no_cap {
+            return Err(SolverFault::NoCap(model).into());
+        }
     }
-    if args.flags.access.max_usd.is_none() && !args.flags.no_cap && machine::is_paid(&model, url, price) {
-        return Err(Failure::bad_input(format!("{model} is a paid model, and this draft has no cap"))
-            .hint("--max-usd USD with --solver-price, or --no-cap"));
+    if folder.path_of("solver.toml").symlink_metadata().is_err() {
+        let price = options.price.as_ref().map(|price| &price[..]);
+        folder.write_text("solver.toml", &solver(&model, url, options.api_key_env, price))?;
     }
-    if folder.path("solver.toml").symlink_metadata().is_err() {
-        let key = args.solver_api_key_env.as_deref();
-        folder.write_text("solver.toml", &solver(&model, url, key, price.map(|_| &args.solver_price[..])))?;
-    }
-    let planned = Experiment::load(&folder.path("solver.toml"))?;
+    let planned = Experiment::load(&folder.path_of("solver.toml"))?;
     if planned.agents.iter().any(|agent| agent.model.as_deref() != Some(model.as_str())) {
-        let path = folder.path("solver.toml");
-        return Err(Failure::bad_input(format!("{} has another model than {model}", path.display()))
-            .hint("remove the file, which is then written again, or name its model with --solver"));
+        let path = folder.path_of("solver.toml");
+        return Err(SolverFault::OtherModel { path, model }.into());
     }
-    let store = Store::open(&folder.path("solver/store"))?;
-    let mut stage = SolverStage { args, folder, author, cancel, settings, store, ui };
+    let store = Store::open(&folder.path_of("solver/store"))?;
+    let mut stage = SolverStage { max_usd: options.max_usd, folder, author, cancel, host, store, events };
     for task in open {
-        let digest = folder_digest(&folder.task(&task));
+        let digest = folder_digest(&folder.task_folder(&task));
         let (solved, output) = stage.attempt(&task, digest)?;
         let is_solved = solved.solved;
         solvers.tasks.insert(task.clone(), solved);
-        folder.write(FILE, &solvers)?;
+        folder.write_json(FILE, &solvers)?;
         if is_solved {
-            ui.detail(&format!("{task}: solved by {model}"));
+            events.handle_event(&DraftEvent::Solved { task: &task, model: &model });
             continue;
         }
         reject(folder, &task, &model, output)?;
@@ -142,55 +155,52 @@ pub(super) fn run(
     Ok(())
 }
 
-fn reject(folder: &DraftFolder, task: &str, model: &str, output: String) -> Result<(), Failure> {
+fn reject(folder: &DraftFolder, task: &str, model: &str, output: String) -> Result<(), DraftError> {
     let attempts = 2 * SOLVER_REPETITIONS;
     let reason = format!("unsolved: {model} failed {attempts} attempts, half of them with the skill");
-    let repairs = folder.proposal(task)?.map_or(0, |proposal| proposal.repairs);
+    let repairs = folder.read_proposal(task)?.map_or(0, |proposal| proposal.repairs);
     let faults = vec![Fault::new("unsolved", output)];
-    folder.reject(task, Rejected { reason, faults, repairs })
+    folder.reject_task(task, RejectedTask { reason, faults, repairs })
 }
 
 struct SolverStage<'a> {
-    args: &'a DraftRunArgs,
+    max_usd: Option<f64>,
     folder: &'a DraftFolder,
     author: &'a DraftAuthor,
     cancel: &'a Arc<AtomicBool>,
-    settings: &'a Settings,
+    host: &'a dyn DraftHost,
     store: Store,
-    ui: &'a Ui,
+    events: &'a dyn DraftEvents,
 }
 
 impl SolverStage<'_> {
     /// Attempts a task alternately without and with the skill, up to the first pass. Returns what the verifier printed last.
-    fn attempt(&mut self, task: &str, digest: String) -> Result<(Solved, String), Failure> {
-        let mut experiment = Experiment::load(&self.folder.path("solver.toml"))?;
+    fn attempt(&mut self, task: &str, digest: String) -> Result<(SolvedTask, String), DraftError> {
+        let mut experiment = Experiment::load(&self.folder.path_of("solver.toml"))?;
         experiment.suite = vec![format!("tasks/{task}")];
-        let sandboxes = machine::sandboxes_for(self.settings)?;
-        let permissions = self.args.permissions.permissions();
-        let here = MachineContext { permissions, ..machine::context(&sandboxes, None) };
+        let sandboxes = self.host.open_sandboxes().map_err(DraftError::Host)?;
+        let here = self.host.machine_context(&sandboxes);
         let mut plan = Plan::build(experiment, &self.store, &here)?;
         let (cells, experiment) = (&mut plan.cells, &plan.experiment);
         let is_bare = |condition: &str| experiment.role_of(condition) == ConditionRole::None;
         cells.sort_by_key(|cell| (cell.repetition, !is_bare(&cell.condition)));
         if plan.cells.is_empty() {
             let reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
-            return Err(Failure::infrastructure(format!(
-                "the solver cannot attempt the task {task}: {}",
-                reasons.join("; ")
-            )));
+            let (task, reasons) = (task.to_owned(), reasons.join("; "));
+            return Err(SolverFault::NotPlanned { task, reasons }.into());
         }
         let cells = plan.cells.clone();
         let (mut attempts, mut output) = (Vec::new(), String::new());
         for cell in cells {
             plan.cells = vec![cell.clone()];
             let record = self.trial(&plan, &cell.trial, task)?;
-            attempts.push(Attempt {
+            attempts.push(SolverAttempt {
                 trial: record.trial.clone(),
                 condition: cell.condition,
                 outcome: record.outcome,
             });
             if record.outcome == Outcome::Passed {
-                return Ok((Solved { digest, solved: true, attempts }, output));
+                return Ok((SolvedTask { digest, solved: true, attempts }, output));
             }
             let attempt = self.store.trial_folder(&record.trial).join(format!("attempts/{}", record.attempt));
             let text = std::fs::read(attempt.join("verifier/test-stdout.txt")).unwrap_or_default();
@@ -198,44 +208,44 @@ impl SolverStage<'_> {
             let skip = text.chars().count().saturating_sub(OUTPUT_CHARS);
             output = text.chars().skip(skip).collect();
         }
-        Ok((Solved { digest, solved: false, attempts }, output))
+        Ok((SolvedTask { digest, solved: false, attempts }, output))
     }
 
     /// Executes a trial, or reads its record.
-    fn trial(&mut self, plan: &Plan, id: &TrialId, task: &str) -> Result<Record, Failure> {
-        let sandboxes = machine::sandboxes_for(self.settings)?;
-        let here = machine::context(&sandboxes, None);
+    fn trial(&mut self, plan: &Plan, id: &TrialId, task: &str) -> Result<Record, DraftError> {
+        let sandboxes = self.host.open_sandboxes().map_err(DraftError::Host)?;
+        let permissions = Permissions::default();
+        let here = MachineContext { permissions, ..self.host.machine_context(&sandboxes) };
         let run = plan.begin_run(&self.store)?.run;
         let resolver = plan.resolver(&self.store, &here);
         let options = RunOptions { max_usd: self.left_usd()?, ..RunOptions::new(1) };
         let outcome =
             assay_trial::run(plan, &run, &self.store, &resolver, &options, self.cancel, &mut |event| {
                 if let Event::Note(note) = event {
-                    self.ui.note(&note);
+                    self.events.handle_event(&DraftEvent::TrialNote(&note));
                 }
             });
         self.store.clear_scratch();
         let outcome = outcome?;
         if self.cancel.load(Ordering::Relaxed) {
-            return Err(Failure::infrastructure("interrupted".to_owned()));
+            return Err(SolverFault::Interrupted.into());
         }
         if let Some(capped) = outcome.capped {
-            return Err(Failure::bad_input(format!("the solver stopped at the task {task}: {capped}"))
-                .hint("run the command again with --resume and a higher --max-usd"));
+            let (task, capped) = (task.to_owned(), capped.to_string());
+            return Err(SolverFault::Capped { task, capped }.into());
         }
         match self.store.record(id)? {
             Some(record) if record.outcome.counts() => Ok(record),
             record => {
                 let reason = record.and_then(|record| record.reason).unwrap_or_default();
-                Err(Failure::infrastructure(format!("the solver cannot attempt the task {task}: {reason}"))
-                    .hint("correct solver.toml in the draft or the model's options, then --resume"))
+                Err(SolverFault::NoResult { task: task.to_owned(), reason }.into())
             }
         }
     }
 
     /// What is left of the draft's cap.
-    fn left_usd(&self) -> Result<Option<f64>, Failure> {
-        let Some(cap) = self.args.flags.access.max_usd else { return Ok(None) };
+    fn left_usd(&self) -> Result<Option<f64>, DraftError> {
+        let Some(cap) = self.max_usd else { return Ok(None) };
         let mut spent = self.author.cap().cost_usd().unwrap_or(0.0);
         // All attempts that were ever made, of tasks that were edited since as well.
         let folders = std::fs::read_dir(self.store.root().join("trials")).into_iter().flatten().flatten();

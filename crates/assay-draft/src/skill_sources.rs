@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_draft::generate::{MATERIAL_CHARS, SourceText, ends};
 use assay_fs::{Digest, FileKind, tree};
-use assay_report::redact;
 use assay_skill::generated::{SourceFile, SourceTask};
 use assay_store::{ConditionRole, Record, RunFolder, Store, pattern_matches};
 use assay_syntax::parts::Part;
 use assay_task::Task;
 use assay_trace::{Source, Trajectory, read};
 
-use crate::config::Settings;
-use crate::failure::Failure;
-use crate::machine;
-use crate::ui::Ui;
+use crate::error::{DraftError, InputFault};
+use crate::event::{DraftEvent, DraftEvents};
+use crate::first_message::Redact;
+use crate::generate::{MATERIAL_CHARS, SourceText, ends};
 
 /// Most bytes of a file that is read.
 const FILE_BYTES: u64 = 1 << 20;
@@ -30,15 +28,19 @@ const TRIAL_CHARS: usize = 16_000;
 const STEP_CHARS: usize = 1_200;
 
 /// Files that count as documentation, as in the condition `documents`.
-const DOCUMENTS: [&str; 7] = ["md", "markdown", "mdx", "txt", "rst", "html", "htm"];
+pub const DOCUMENTS: [&str; 7] = ["md", "markdown", "mdx", "txt", "rst", "html", "htm"];
 
 /// The material of a request.
 #[derive(Debug, Default)]
-pub(super) struct SkillSources {
-    pub(super) material: SourceText,
-    pub(super) tasks: Vec<SourceTask>,
-    pub(super) files: Vec<SourceFile>,
-    pub(super) trials: Vec<String>,
+pub struct SkillSources {
+    /// What the model reads.
+    pub material: SourceText,
+    /// The tasks that it comes from.
+    pub tasks: Vec<SourceTask>,
+    /// The files that it comes from.
+    pub files: Vec<SourceFile>,
+    /// The trials that it comes from.
+    pub trials: Vec<String>,
 }
 
 impl SkillSources {
@@ -48,12 +50,14 @@ impl SkillSources {
 }
 
 /// The instructions of tasks with their given files.
-pub(super) fn of_tasks(folders: &[PathBuf]) -> Result<SkillSources, Failure> {
+///
+/// # Errors
+/// A task cannot be read.
+pub fn read_task_sources(folders: &[PathBuf]) -> Result<SkillSources, DraftError> {
     let (mut groups, mut tasks) = (Vec::new(), BTreeSet::new());
     for folder in folders {
-        let task = Task::load(folder).map_err(|error| {
-            Failure::bad_input(format!("cannot read the task {}: {error}", folder.display()))
-        })?;
+        let task = Task::load(folder)
+            .map_err(|error| InputFault::Task { path: folder.clone(), message: error.to_string() })?;
         let mut group = vec![("task".to_owned(), task.instruction.trim().to_owned())];
         let given = given_files(&task).into_iter();
         group.extend(given.map(|(path, text)| (format!("given file {path}"), ends(&text, GIVEN_CHARS))));
@@ -89,13 +93,13 @@ fn given_files(task: &Task) -> Vec<(String, String)> {
 }
 
 /// Files of documentation.
-pub(super) fn of_docs(paths: &[PathBuf]) -> Result<SkillSources, Failure> {
+///
+/// # Errors
+/// A file cannot be read or is part of a task, or there is none.
+pub fn read_document_sources(paths: &[PathBuf]) -> Result<SkillSources, DraftError> {
     let (mut groups, mut files) = (Vec::new(), BTreeSet::new());
     for path in paths {
-        let unreadable = |error: &dyn std::fmt::Display| {
-            Failure::bad_input(format!("cannot read {}: {error}", path.display()))
-        };
-        let real = path.canonicalize().map_err(|error| unreadable(&error))?;
+        let real = path.canonicalize().map_err(|error| DraftError::read(path, error))?;
         refuse_task(path, &real)?;
         let found: Vec<PathBuf> = if real.is_dir() {
             let nodes = tree::walk(&real).nodes;
@@ -111,20 +115,16 @@ pub(super) fn of_docs(paths: &[PathBuf]) -> Result<SkillSources, Failure> {
                 (real.join(&relative), path.join(&relative))
             };
             refuse_task(&shown, &file)?;
-            let bytes = assay_fs::read_file(&file, FILE_BYTES).map_err(|error| {
-                Failure::bad_input(format!("cannot read {}: {error}", shown.display()))
-                    .hint("name a smaller part of the documentation")
-            })?;
+            let bytes = assay_fs::read_file(&file, FILE_BYTES)
+                .map_err(|source| InputFault::Document { path: shown.clone(), source })?;
             let digest = Digest::of(&bytes);
-            let text = String::from_utf8(bytes)
-                .map_err(|_| Failure::bad_input(format!("{} is not a text in UTF-8", shown.display())))?;
+            let text = String::from_utf8(bytes).map_err(|_| InputFault::Binary(shown.clone()))?;
             groups.push(vec![(format!("document {}", shown.display()), text.trim().to_owned())]);
             files.insert(SourceFile { path: shown.display().to_string(), digest });
         }
     }
     if groups.is_empty() {
-        return Err(Failure::bad_input("the folders contain no documentation".to_owned())
-            .hint(format!("files that end in {} are read", DOCUMENTS.join(", "))));
+        return Err(InputFault::NoDocuments.into());
     }
     Ok(SkillSources {
         files: files.into_iter().collect(),
@@ -141,42 +141,39 @@ fn is_document(path: &Path) -> bool {
 }
 
 /// Refuses what lies in a task: its tests and its solution are not documentation.
-fn refuse_task(shown: &Path, real: &Path) -> Result<(), Failure> {
+fn refuse_task(shown: &Path, real: &Path) -> Result<(), InputFault> {
     let is_task = |folder: &&Path| folder.join("task.toml").is_file() && folder.join("tests").is_dir();
     match real.ancestors().find(is_task) {
-        Some(task) => Err(Failure::bad_input(format!(
-            "{} is in the task {}, so it is not documentation",
-            shown.display(),
-            task.display()
-        ))
-        .hint("use `assay draft skill from-task`, which leaves out tests and solution")),
+        Some(task) => Err(InputFault::InTask { path: shown.to_owned(), task: task.to_owned() }),
         None => Ok(()),
     }
 }
 
 /// The trials of runs in which the agent had no skill.
-pub(super) fn of_runs(
+///
+/// # Errors
+/// The store cannot be read, or there is no such trial.
+pub fn read_run_sources(
     runs: &[String],
     patterns: &[String],
-    settings: &Settings,
-    ui: &Ui,
-) -> Result<SkillSources, Failure> {
-    let store = machine::read_store(&settings.store)?;
-    let secrets = machine::secrets();
+    store: &Store,
+    redact: Redact<'_>,
+    events: &dyn DraftEvents,
+) -> Result<SkillSources, DraftError> {
     let (mut groups, mut tasks, mut trials) = (Vec::new(), BTreeSet::new(), Vec::new());
     for name in runs {
         let run = store.run(name)?;
-        for record in records_without_skills(&store, &run, patterns)? {
+        for record in records_without_skills(store, &run, patterns)? {
             let path = store.trial_folder(&record.trial).join("attempts").join(record.attempt.to_string());
             let transcript = match read::read(&path.join("trajectory.json"), None) {
                 Ok(transcript) => transcript,
                 Err(error) => {
-                    ui.note(&format!("warning: {}; left out", assay_diagnostic::chain(&error)));
+                    events.handle_event(&DraftEvent::UnreadableTrial(&error));
                     continue;
                 }
             };
             let parts = describe_trial(&record, &transcript.trajectory).into_iter();
-            groups.push(parts.map(|(name, text)| (name, redact(&text, &secrets))).collect());
+            groups.push(parts.map(|(name, text)| (name, redact(&text))).collect());
             trials.push(record.trial.to_string());
             let planned = run.tasks.iter().find(|task| task.name == record.task);
             tasks.extend(
@@ -185,10 +182,7 @@ pub(super) fn of_runs(
         }
     }
     if groups.is_empty() {
-        return Err(Failure::bad_input(
-            "the runs have no finished trial without skills that matches".to_owned(),
-        )
-        .hint(format!("trials of the condition `{}` are read; --task names tasks", ConditionRole::None)));
+        return Err(InputFault::NoTrials.into());
     }
     Ok(SkillSources {
         tasks: tasks.into_iter().collect(),
@@ -202,7 +196,7 @@ fn records_without_skills(
     store: &Store,
     run: &RunFolder,
     patterns: &[String],
-) -> Result<Vec<Record>, Failure> {
+) -> Result<Vec<Record>, DraftError> {
     let has_skills = |task: &str, condition: &str| {
         let mut provisions = run.provisions.iter();
         provisions.any(|provision| {

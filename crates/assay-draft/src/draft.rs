@@ -1,0 +1,365 @@
+//! A draft: the stages in their order, each from the files of the one before.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use assay_diagnostic::clean;
+use assay_fs::{Caps, copy_tree};
+use assay_skill::Package;
+use serde_json::Value;
+
+use crate::author::DraftAuthor;
+use crate::error::{DraftError, Existing, InputFault, SkillFault};
+use crate::event::{DraftEvent, DraftEvents};
+use crate::experiment;
+use crate::first_message::Redact;
+use crate::folder::{DraftFolder, DraftState, make_folder};
+use crate::forecast::{DraftForecast, forecast_draft};
+use crate::host::DraftHost;
+use crate::input_files::{copy_inputs, list_inputs};
+use crate::intents::{DraftIntents, read_intents};
+use crate::prompts::versions;
+use crate::solvers::{SolverOptions, check_solver, run_solvers};
+use crate::sources::Intent;
+use crate::stages::DraftStage;
+use crate::subject::{
+    DraftSubject, describe_packages, describe_subject, digest_of, folders_of, names_of, open_skill,
+};
+use crate::tasks::{propose_ideas, write_tasks};
+use crate::validation::validate_tasks;
+
+/// Tasks to propose, if nothing else is said.
+const TASKS: usize = 8;
+
+/// What a draft is made of, and how far it goes.
+#[derive(Debug, Clone, Copy)]
+pub struct DraftOptions<'a> {
+    /// The skills.
+    pub skills: &'a [PathBuf],
+    /// The folder of the draft; `draft-NAME` without one.
+    pub out: Option<&'a Path>,
+    /// The model that writes, as `provider:model`; without one, that of the draft in the folder.
+    pub model: Option<&'a str>,
+    /// Tasks to propose.
+    pub tasks: Option<usize>,
+    /// What people asked for.
+    pub intents: &'a [PathBuf],
+    /// A folder with files that tasks may be given.
+    pub inputs: Option<&'a Path>,
+    /// The last stage to execute.
+    pub stop_after: DraftStage,
+    /// Whether the draft in the folder continues.
+    pub resume: bool,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// A draft whose model is not open yet.
+#[derive(Debug)]
+pub struct OpenDraft<'a> {
+    options: DraftOptions<'a>,
+    folder: DraftFolder,
+    state: DraftState,
+    lock: Option<File>,
+    packages: Vec<Package>,
+    needs: Value,
+    intents: Vec<Intent>,
+}
+
+impl<'a> OpenDraft<'a> {
+    /// Reads the skills and the state of a draft. Nothing is written yet.
+    ///
+    /// # Errors
+    /// A skill cannot be used, or the folder cannot.
+    pub fn open(
+        options: DraftOptions<'a>,
+        has_program: &dyn Fn(&str) -> bool,
+        redact: Redact<'_>,
+        events: &dyn DraftEvents,
+    ) -> Result<Self, DraftError> {
+        let skills = options.skills.iter();
+        let packages = skills.map(|skill| open_skill(skill, events)).collect::<Result<Vec<_>, _>>()?;
+        check_different(&packages)?;
+        let default = || PathBuf::from(format!("draft-{}", folders_of(&packages)));
+        let folder = DraftFolder::at_path(options.out.map_or_else(default, Path::to_path_buf));
+        let state = open_state(&options, &folder, &packages, events)?;
+        // A new folder is made by one command only.
+        let lock = if options.resume && !options.dry_run { Some(folder.lock_folder()?) } else { None };
+        let needs = describe_packages(&packages, has_program)?;
+        let intents = match folder.read_json::<DraftIntents>("intents.json")? {
+            Some(intents) => intents.intents,
+            None if options.intents.is_empty() => Vec::new(),
+            None => read_intents(options.intents, redact, events)?.intents,
+        };
+        Ok(Self { options, folder, state, lock, packages, needs, intents })
+    }
+
+    /// The model that writes, as `provider:model`.
+    pub fn model_name(&self) -> &str {
+        &self.state.model
+    }
+
+    /// The folder of the replies.
+    pub fn replies(&self) -> PathBuf {
+        self.folder.path_of("replies")
+    }
+
+    /// Refuses a solver that is the model that writes.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn check_solver(&self, solver: Option<&str>) -> Result<(), DraftError> {
+        Ok(check_solver(solver, &self.state.model)?)
+    }
+
+    /// Makes the folder of a new draft, and describes its skills for the model.
+    ///
+    /// # Errors
+    /// The model needs a cap, the skills cannot be evaluated, or the folder cannot be written.
+    pub fn begin(self, author: DraftAuthor, events: &dyn DraftEvents) -> Result<Draft<'a>, DraftError> {
+        let Self { options, folder, state, mut lock, packages, needs: needs_now, intents } = self;
+        if !options.dry_run {
+            if !options.resume {
+                if options.stop_after > DraftStage::Needs {
+                    author.check_cap()?;
+                }
+                begin(&options, &folder, &state, &packages, &intents, events)?;
+                lock = Some(folder.lock_folder()?);
+            }
+            if folder.path_of("needs.json").symlink_metadata().is_err() {
+                folder.write_json("needs.json", &needs_now)?;
+            }
+        }
+        let needs = folder.read_json("needs.json")?.unwrap_or(needs_now);
+        refuse_discarded(&needs, &folder)?;
+        let inputs = match options.inputs {
+            Some(inputs) if options.dry_run => list_inputs(inputs),
+            _ => list_inputs(&folder.path_of("inputs")),
+        };
+        let subject = describe_subject(packages, &needs, intents, inputs);
+        Ok(Draft { options, folder, state, _lock: lock, subject, author })
+    }
+}
+
+/// A draft, whose stages can be executed.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    options: DraftOptions<'a>,
+    folder: DraftFolder,
+    state: DraftState,
+    _lock: Option<File>,
+    subject: DraftSubject,
+    author: DraftAuthor,
+}
+
+/// How the stages of a draft ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StagesEnd {
+    /// Whether there is something to measure, as far as it is known.
+    pub has_tasks: bool,
+    /// Whether the experiment was reached.
+    pub is_complete: bool,
+}
+
+impl Draft<'_> {
+    /// Its folder.
+    pub fn folder(&self) -> &DraftFolder {
+        &self.folder
+    }
+
+    /// The model that writes.
+    pub fn author(&self) -> &DraftAuthor {
+        &self.author
+    }
+
+    /// The last stage that is complete.
+    pub fn last_stage(&self) -> Option<DraftStage> {
+        self.state.stage
+    }
+
+    /// The name of its runs.
+    pub fn run_name(&self) -> String {
+        name_run(&folders_of(&self.subject.packages))
+    }
+
+    /// Finds what remains to be asked, and what it costs at most.
+    ///
+    /// # Errors
+    /// A file of the draft cannot be read.
+    pub fn forecast_requests(&self) -> Result<DraftForecast, DraftError> {
+        forecast_draft(&self.folder, &self.subject, &self.author, self.state.tasks, self.options.stop_after)
+    }
+
+    /// Records that a stage is complete. Returns whether it is the last one to execute.
+    fn complete(&mut self, stage: DraftStage) -> Result<bool, DraftError> {
+        self.state.stage = self.state.stage.max(Some(stage));
+        self.folder.write_json("draft.json", &self.state).map(|()| self.options.stop_after <= stage)
+    }
+
+    /// Executes the stages that remain.
+    ///
+    /// # Errors
+    /// A stage cannot do its work. Those before it are complete, and their files stay.
+    pub fn run_stages(
+        &mut self,
+        solver: &SolverOptions<'_>,
+        cancel: &Arc<AtomicBool>,
+        host: &mut dyn DraftHost,
+        events: &dyn DraftEvents,
+    ) -> Result<StagesEnd, DraftError> {
+        let stopped = |has_tasks| Ok(StagesEnd { has_tasks, is_complete: false });
+        if self.complete(DraftStage::Needs)? {
+            return stopped(true);
+        }
+        let ideas = propose_ideas(&self.folder, &self.subject, &self.author, self.state.tasks)?;
+        if self.complete(DraftStage::Ideas)? {
+            return stopped(true);
+        }
+        write_tasks(&self.folder, &self.subject, &self.author, &ideas, events)?;
+        if self.complete(DraftStage::Tasks)? {
+            return stopped(!self.folder.list_tasks().is_empty());
+        }
+        self.folder.apply_rejections()?;
+        validate_tasks(&self.folder, &self.subject, &self.author, host, events)?;
+        let names = self.folder.list_tasks();
+        if names.is_empty() {
+            self.complete(DraftStage::Validation)?;
+            return stopped(false);
+        }
+        let is_rubric = |name: &String| self.folder.task_folder(name).join("tests/rubric.json").is_file();
+        let has_rubrics = names.iter().any(is_rubric);
+        let name = self.run_name();
+        self.write_new("pilot.toml", &experiment::pilot(&name, has_rubrics))?;
+        if self.complete(DraftStage::Validation)? {
+            return stopped(true);
+        }
+        run_solvers(solver, &self.folder, &self.author, cancel, host, events)?;
+        let names = self.folder.list_tasks();
+        if self.complete(DraftStage::Solvers)? || names.is_empty() {
+            return stopped(!names.is_empty());
+        }
+        self.write_new("experiment.toml", &experiment::experiment(&name, has_rubrics))?;
+        let tasks: Vec<PathBuf> = names.iter().map(|name| self.folder.task_folder(name)).collect();
+        let reviews = self.folder.path_of("reviews");
+        host.write_reviews(&tasks, &self.subject.packages, &reviews).map_err(DraftError::Host)?;
+        self.complete(DraftStage::Experiment)?;
+        if self.folder.path_of("headroom.json").symlink_metadata().is_err() {
+            events.handle_event(&DraftEvent::NoHeadroom);
+        }
+        Ok(StagesEnd { has_tasks: true, is_complete: true })
+    }
+
+    /// Writes a file that does not exist: one that was edited stays.
+    fn write_new(&self, name: &str, text: &str) -> Result<(), DraftError> {
+        if self.folder.path_of(name).symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        self.folder.write_text(name, text)
+    }
+
+    /// Those of the files that still have the model that they were written with.
+    pub fn files_without_model(&self, names: &[&str]) -> Vec<PathBuf> {
+        let paths = names.iter().map(|name| self.folder.path_of(name));
+        paths
+            .filter(|path| {
+                let text = std::fs::read_to_string(path).unwrap_or_default();
+                experiment::needs_model(&text)
+            })
+            .collect()
+    }
+}
+
+/// A name for a run.
+fn name_run(name: &str) -> String {
+    let name: String = name
+        .chars()
+        .map(|sign| if sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_' | '.') { sign } else { '-' })
+        .take(70)
+        .collect();
+    if name.starts_with(|sign: char| sign.is_ascii_alphanumeric()) { name } else { format!("skill{name}") }
+}
+
+/// The state of a new draft, or of the one in the folder.
+fn open_state(
+    options: &DraftOptions<'_>,
+    folder: &DraftFolder,
+    packages: &[Package],
+    events: &dyn DraftEvents,
+) -> Result<DraftState, DraftError> {
+    let root = folder.root_path();
+    if !options.resume {
+        if root.symlink_metadata().is_ok() {
+            return Err(InputFault::Exists { path: root.to_owned(), what: Existing::Draft }.into());
+        }
+        let model = options.model.unwrap_or_default().to_owned();
+        let tasks = options.tasks.unwrap_or(TASKS);
+        return Ok(DraftState::new(names_of(packages), digest_of(packages), model, tasks));
+    }
+    let mut state = folder.read_state()?;
+    if state.digest != digest_of(packages) {
+        return Err(SkillFault::Other(root.to_owned()).into());
+    }
+    if let Some(model) = options.model.filter(|model| *model != state.model) {
+        events.handle_event(&DraftEvent::OtherModel { model, before: &state.model });
+        model.clone_into(&mut state.model);
+    }
+    if state.prompts != versions() {
+        events.handle_event(&DraftEvent::OtherPrompts);
+        state.prompts = versions();
+    }
+    Ok(state)
+}
+
+/// Refuses a skill that cannot be evaluated.
+fn refuse_discarded(needs: &Value, folder: &DraftFolder) -> Result<(), SkillFault> {
+    if needs["verdict"].as_str() != Some("discard") {
+        return Ok(());
+    }
+    let unmet = needs["unmet"].as_array().into_iter().flatten();
+    let categories: Vec<String> = unmet
+        .filter(|unmet| unmet["rules_out"] == true && unmet["double"].is_null())
+        .map(|unmet| clean(unmet["category"].as_str().unwrap_or_default()))
+        .collect();
+    Err(SkillFault::Discarded { categories, needs: folder.path_of("needs.json") })
+}
+
+/// Makes the folder, with copies of skills and inputs.
+fn begin(
+    options: &DraftOptions<'_>,
+    folder: &DraftFolder,
+    state: &DraftState,
+    packages: &[Package],
+    intents: &[Intent],
+    events: &dyn DraftEvents,
+) -> Result<(), DraftError> {
+    make_folder(&folder.path_of("skills"))?;
+    for package in packages {
+        let copy = folder.path_of("skills").join(&package.directory);
+        let report = copy_tree(&package.root, &copy, &Caps::default())
+            .map_err(|error| DraftError::io("copy the skill", error))?;
+        for left_out in &report.left_out {
+            events.handle_event(&DraftEvent::NotCopied(left_out));
+        }
+    }
+    if let Some(inputs) = options.inputs {
+        copy_inputs(inputs, &folder.path_of("inputs"))?;
+    }
+    if !intents.is_empty() {
+        let schema = "assay.draft-intents/1".to_owned();
+        folder.write_json("intents.json", &DraftIntents { schema, intents: intents.to_vec() })?;
+    }
+    folder.write_json("draft.json", state)
+}
+
+/// Refuses a skill that is named twice: copies of both could not lie side by side.
+fn check_different(packages: &[Package]) -> Result<(), SkillFault> {
+    for (at, package) in packages.iter().enumerate() {
+        let is_same = |other: &Package| other.directory == package.directory || other.name == package.name;
+        if packages[..at].iter().any(is_same) {
+            return Err(SkillFault::Twice(package.directory.clone()));
+        }
+    }
+    Ok(())
+}

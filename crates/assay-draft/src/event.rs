@@ -1,0 +1,131 @@
+//! What happens while a draft is made.
+
+use std::path::Path;
+
+use assay_diagnostic::Diagnostic;
+use assay_fs::LeftOut;
+use assay_safety::Finding;
+use assay_skill::corpus::input::BadLine;
+use assay_trace::read::TraceError;
+
+/// Something that happened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DraftEvent<'a> {
+    /// Something is wrong with a package.
+    Diagnostic(&'a Diagnostic),
+    /// A skill has a safety error.
+    SafetyError(&'a Finding),
+    /// Something of a skill is not in its copy.
+    NotCopied(&'a LeftOut),
+    /// A line of a corpus holds no record.
+    BadLine {
+        /// The corpus.
+        path: &'a Path,
+        /// The line.
+        line: &'a BadLine,
+    },
+    /// A corpus has more such lines than are reported.
+    BadLines {
+        /// The corpus.
+        path: &'a Path,
+        /// How many there are.
+        count: usize,
+    },
+    /// A corpus has no record.
+    NoRecords(&'a Path),
+    /// Skills of a library have one id.
+    DuplicateIds(usize),
+    /// A transcript cannot be read, and is left out.
+    UnreadableTranscript(&'a TraceError),
+    /// The transcript of a trial cannot be read, and is left out.
+    UnreadableTrial(&'a TraceError),
+    /// A path has no transcript.
+    NoTranscript(&'a Path),
+    /// An intent is longer than a request may be.
+    IntentCut {
+        /// Where it comes from.
+        source: &'a str,
+        /// What is kept of it.
+        characters: usize,
+    },
+    /// What skills are written from is longer than a request may be.
+    MaterialCut,
+    /// A draft goes on with another model.
+    OtherModel {
+        /// The model that it goes on with.
+        model: &'a str,
+        /// The model before.
+        before: &'a str,
+    },
+    /// A draft was begun with other prompts.
+    OtherPrompts,
+    /// What the model wrote of a task cannot be used.
+    Unusable {
+        /// The task.
+        task: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
+    /// A task was written.
+    Written(&'a Path),
+    /// The checks of a task begin.
+    Checking {
+        /// The task.
+        task: &'a str,
+        /// How often the oracle runs.
+        oracle_trials: u32,
+    },
+    /// A task was accepted.
+    Accepted(&'a str),
+    /// A task was rejected.
+    Rejected {
+        /// The task.
+        task: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
+    /// The model repaired a task.
+    Repaired {
+        /// The task.
+        task: &'a str,
+        /// Its repairs so far.
+        repairs: usize,
+        /// Most repairs of a task.
+        most: usize,
+    },
+    /// No model attempts the tasks.
+    NoSolver,
+    /// Another model solved a task.
+    Solved {
+        /// The task.
+        task: &'a str,
+        /// The model.
+        model: &'a str,
+    },
+    /// A note about trials.
+    TrialNote(&'a str),
+    /// No pilot has measured which tasks are too easy.
+    NoHeadroom,
+    /// Requests of a kind were accepted.
+    Requests {
+        /// The kind, as in files.
+        source: &'static str,
+        /// How many so far.
+        accepted: usize,
+        /// How many are to be.
+        of: u32,
+    },
+}
+
+/// Hears what happens.
+pub trait DraftEvents {
+    /// Handles an event.
+    fn handle_event(&self, event: &DraftEvent<'_>);
+}
+
+impl<F: Fn(&DraftEvent<'_>)> DraftEvents for F {
+    fn handle_event(&self, event: &DraftEvent<'_>) {
+        self(event);
+    }
+}
