@@ -12,6 +12,7 @@
 
 mod agreement;
 mod ask;
+mod batch;
 mod cells;
 mod check;
 mod correct;
@@ -33,6 +34,11 @@ mod verdicts;
 
 pub use agreement::{LabelAgreement, LabelSource, measure_agreement};
 pub use ask::{Case, FILE, LEAST_QUOTE, MATERIAL_FOLDER, PROTOCOL, Request, Ruling, Undecided, majority};
+pub use batch::{
+    BatchForecast, BatchJudgeError, BatchKind, BatchTableError, ItemColumns, ItemTable, ItemVerdicts,
+    JudgePanel, PairChoices, PairColumns, PairTable, RecordedChoices, SameFamilyError, check_absent,
+    check_families, read_items, read_pairs, read_recorded_pairs,
+};
 pub use check::{Context, Defect, Finding, check};
 pub use correct::{CorrectedRates, RateCorrection, RateCorrectionError, correct_rates};
 pub use export::{ExportError, Exported, export};

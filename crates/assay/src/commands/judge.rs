@@ -9,6 +9,7 @@ mod export;
 mod items;
 mod labels;
 mod pairs;
+mod panel;
 mod regrade;
 mod sheet;
 

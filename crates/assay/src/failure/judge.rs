@@ -1,8 +1,12 @@
 //! What errors of judging mean to the caller.
 
-use assay_judge::{FeedbackError, LabelsError, RateCorrectionError, SheetFileError, VerdictTableError};
+use assay_judge::{
+    BatchJudgeError, BatchKind, BatchTableError, FeedbackError, LabelsError, RateCorrectionError,
+    SameFamilyError, SheetFileError, VerdictTableError,
+};
 
 use super::Failure;
+use crate::asking::no_answer;
 
 impl From<VerdictTableError> for Failure {
     fn from(error: VerdictTableError) -> Self {
@@ -65,5 +69,49 @@ impl From<FeedbackError> for Failure {
             _ => "expected {\"reviews\": [{\"run_id\": …, \"feedback\": …}], \"status\": \"complete\"}",
         };
         Self::bad_input(error.to_string()).hint(hint)
+    }
+}
+
+impl From<BatchTableError> for Failure {
+    fn from(error: BatchTableError) -> Self {
+        let failure = Self::bad_input(error.to_string());
+        match error {
+            BatchTableError::NoValue { columns, .. } => {
+                failure.hint(format!("the row has {}", columns.join(", ")))
+            }
+            BatchTableError::NotAChoice { .. } => {
+                failure.hint("choices are 1, 2 and tie, or a, b and tie; empty if there is none")
+            }
+            BatchTableError::MixedClusters { .. } => {
+                failure.hint("--cluster names a column that all rows have")
+            }
+            _ => failure,
+        }
+    }
+}
+
+impl From<SameFamilyError> for Failure {
+    fn from(error: SameFamilyError) -> Self {
+        Self::bad_input(error.to_string())
+            .hint("judges favour results of their own family: use a judge of another vendor")
+    }
+}
+
+impl From<BatchJudgeError> for Failure {
+    fn from(error: BatchJudgeError) -> Self {
+        let message = error.to_string();
+        match error {
+            BatchJudgeError::Unanswered(error) => no_answer(error, "judge"),
+            BatchJudgeError::Blocked { kind: BatchKind::Items, .. } => {
+                Self::infrastructure(message).hint("use another judge, or shorter material")
+            }
+            BatchJudgeError::Blocked { kind: BatchKind::Pairs, .. } => {
+                Self::infrastructure(message).hint("use another judge, or shorter results")
+            }
+            BatchJudgeError::Exists { .. } => {
+                Self::bad_input(message).hint("choose another file with `--out`")
+            }
+            _ => Self::infrastructure(message),
+        }
     }
 }

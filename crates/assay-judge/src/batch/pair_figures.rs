@@ -1,6 +1,6 @@
 //! The figures of judged pairs, by conditions and judge.
 
-use assay_report::{clean, counted};
+use assay_diagnostic::{clean, counted};
 use assay_stats::judge::{Figure, proportion};
 use assay_stats::pairwise::{
     LengthControl, LengthControlError, Pair, Preference, length_control, mean_share, win_rate,
@@ -8,8 +8,8 @@ use assay_stats::pairwise::{
 };
 use serde_json::{Value, json};
 
-use super::rows::PairOrigin;
-use assay_judge::{figure_cell as cell, interval_ends as ends};
+use super::pair_rows::PairOrigin;
+use crate::figures::{figure_cell, figure_ends, figure_value};
 
 /// A pair and what a judge chose.
 #[derive(Debug, Clone)]
@@ -149,9 +149,8 @@ impl PairFigures {
         }
     }
 
-    pub(super) fn json(&self) -> Value {
-        let value = |figure: Option<Figure>| figure.map(|figure| figure.value);
-        let interval = |figure: Option<Figure>| figure.and_then(|figure| ends(figure.interval));
+    /// As a part of `assay.judge-pairs/1`.
+    pub(super) fn to_json(&self) -> Value {
         let [wins, ties, losses] = self.counts;
         let at_equal_length = self.length_control.as_ref().ok().map(|found| found.win_rate);
         let coefficient = self.length_control.as_ref().ok().map(|found| found.coefficient);
@@ -159,39 +158,40 @@ impl PairFigures {
         json!({
             "a": self.conditions[0], "b": self.conditions[1], "judge": self.judge, "rows": self.rows,
             "wins": wins, "ties": ties, "losses": losses,
-            "win_rate": value(self.win_rate), "ci95": interval(self.win_rate),
-            "win_rate_ties_to_shorter": value(self.ties_to_shorter),
-            "win_rate_ties_to_shorter_ci95": interval(self.ties_to_shorter),
-            "length_controlled": value(at_equal_length), "length_controlled_ci95": interval(at_equal_length),
-            "length_coefficient": value(coefficient), "length_coefficient_ci95": interval(coefficient),
+            "win_rate": figure_value(self.win_rate), "ci95": figure_ends(self.win_rate),
+            "win_rate_ties_to_shorter": figure_value(self.ties_to_shorter),
+            "win_rate_ties_to_shorter_ci95": figure_ends(self.ties_to_shorter),
+            "length_controlled": figure_value(at_equal_length), "length_controlled_ci95": figure_ends(at_equal_length),
+            "length_coefficient": figure_value(coefficient), "length_coefficient_ci95": figure_ends(coefficient),
             "length_control_refused": refused,
-            "order_consistency": value(self.order_consistency),
-            "order_consistency_ci95": interval(self.order_consistency),
-            "first_position_share": value(self.first_position),
-            "first_position_share_ci95": interval(self.first_position),
+            "order_consistency": figure_value(self.order_consistency),
+            "order_consistency_ci95": figure_ends(self.order_consistency),
+            "first_position_share": figure_value(self.first_position),
+            "first_position_share_ci95": figure_ends(self.first_position),
             "undecided": self.undecided, "agreement": self.agreement,
             "planted": self.planted.map(|count| count.planted), "missed": self.planted.map(|count| count.missed),
         })
     }
 
-    pub(super) fn text(&self) -> String {
+    /// A table.
+    pub(super) fn to_text(&self) -> String {
         let [a, b] = self.conditions.each_ref().map(|name| clean(name));
         let [wins, ties, losses] = self.counts;
         let mut lines = vec![
             ("wins, ties, losses", format!("{wins}, {ties}, {losses}")),
-            ("win rate", cell(self.win_rate)),
-            ("  ties to the shorter", cell(self.ties_to_shorter)),
+            ("win rate", figure_cell(self.win_rate)),
+            ("  ties to the shorter", figure_cell(self.ties_to_shorter)),
         ];
         match &self.length_control {
             Ok(found) => lines.extend([
-                ("  at equal length", cell(Some(found.win_rate))),
-                ("length coefficient", cell(Some(found.coefficient))),
+                ("  at equal length", figure_cell(Some(found.win_rate))),
+                ("length coefficient", figure_cell(Some(found.coefficient))),
             ]),
             Err(error) => lines.push(("  at equal length", format!("- ({error})"))),
         }
         lines.extend([
-            ("order consistency", cell(self.order_consistency)),
-            ("first position", cell(self.first_position)),
+            ("order consistency", figure_cell(self.order_consistency)),
+            ("first position", figure_cell(self.first_position)),
         ]);
         if self.undecided > 0 {
             lines.push(("undecided", self.undecided.to_string()));
