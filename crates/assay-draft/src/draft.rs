@@ -1,6 +1,7 @@
 //! A draft: the stages in their order, each from the files of the one before.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -264,7 +265,7 @@ impl Draft<'_> {
         let paths = names.iter().map(|name| self.folder.path_of(name));
         paths
             .filter(|path| {
-                let text = std::fs::read_to_string(path).unwrap_or_default();
+                let text = fs::read_to_string(path).unwrap_or_default();
                 experiment::needs_model(&text)
             })
             .collect()
@@ -334,6 +335,7 @@ fn begin(
     intents: &[Intent],
     events: &dyn DraftEvents,
 ) -> Result<(), DraftError> {
+    make_root(folder.root_path())?;
     make_folder(&folder.path_of("skills"))?;
     for package in packages {
         let copy = folder.path_of("skills").join(&package.directory);
@@ -351,6 +353,19 @@ fn begin(
         folder.write_json("intents.json", &DraftIntents { schema, intents: intents.to_vec() })?;
     }
     folder.write_json("draft.json", state)
+}
+
+/// Makes the folder of a new draft. Of several commands that begin one, the first makes it.
+fn make_root(root: &Path) -> Result<(), DraftError> {
+    if let Some(parent) = root.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folder(parent)?;
+    }
+    fs::create_dir(root).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            InputFault::Exists { path: root.to_owned(), what: Existing::Draft }.into()
+        }
+        _ => DraftError::io(format!("create {}", root.display()), error),
+    })
 }
 
 /// Refuses a skill that is named twice: copies of both could not lie side by side.

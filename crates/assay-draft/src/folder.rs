@@ -337,3 +337,82 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), DraftError> {
 pub(crate) fn folder_digest(path: &Path) -> String {
     Tree::read(path).digest().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft() -> (tempfile::TempDir, DraftFolder) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = DraftFolder::at_path(root.path().to_owned());
+        (root, folder)
+    }
+
+    fn write_task(folder: &DraftFolder, name: &str, text: &str) {
+        make_folder(&folder.task_folder(name)).unwrap();
+        fs::write(folder.task_folder(name).join("instruction.md"), text).unwrap();
+    }
+
+    #[test]
+    fn tasks_of_one_name_are_kept_side_by_side() {
+        let (_root, folder) = draft();
+        for text in ["first", "second", "third"] {
+            write_task(&folder, "sums", text);
+            folder.move_task("sums", "infeasible").unwrap();
+        }
+        assert_eq!(folder.list_tasks(), Vec::<String>::new());
+        for (name, text) in [("sums", "first"), ("sums-2", "second"), ("sums-3", "third")] {
+            let path = folder.path_of("infeasible").join(name).join("instruction.md");
+            assert_eq!(fs::read_to_string(path).unwrap(), text);
+        }
+        // What is not there is not moved.
+        folder.move_task("sums", "infeasible").unwrap();
+        assert!(!folder.path_of("infeasible/sums-4").exists());
+    }
+
+    #[test]
+    fn a_rejected_task_is_no_longer_accepted() {
+        let (_root, folder) = draft();
+        write_task(&folder, "sums", "first");
+        let mut validation = folder.read_validation().unwrap();
+        let accepted = AcceptedTask { digest: "d".to_owned(), repairs: 1, warnings: Vec::new() };
+        validation.tasks.insert("sums".to_owned(), accepted);
+        folder.write_json("validation.json", &validation).unwrap();
+        let approvals =
+            serde_json::json!({"ideas": {"sums": {"decision": "rejected", "comment": "too vague"}}});
+        folder.write_json("approvals.json", &approvals).unwrap();
+        folder.apply_rejections().unwrap();
+        assert!(folder.read_validation().unwrap().tasks.is_empty());
+        let infeasible = folder.read_infeasible().unwrap();
+        assert_eq!(infeasible.tasks["sums"].reason, "rejected by a person: too vague");
+        assert!(folder.path_of("infeasible/sums/instruction.md").is_file() && folder.list_tasks().is_empty());
+    }
+
+    #[test]
+    fn a_folder_is_used_by_one_command() {
+        let (_root, folder) = draft();
+        let lock = folder.lock_folder().unwrap();
+        let error = folder.lock_folder().unwrap_err();
+        let expected = format!(
+            "another command is working on {}, process {}",
+            folder.root_path().display(),
+            std::process::id()
+        );
+        assert_eq!(error.to_string(), expected);
+        drop(lock);
+        folder.lock_folder().unwrap();
+    }
+
+    #[test]
+    fn a_file_that_was_edited_wrongly_is_named_with_its_line() {
+        let (_root, folder) = draft();
+        assert!(matches!(folder.check_draft(), Err(DraftError::Folder(FolderFault::NotADraft(_)))));
+        fs::write(folder.path_of("draft.json"), "{\n  \"skill\": 1\n}\n").unwrap();
+        let error = folder.check_draft().unwrap_err();
+        assert!(
+            error.to_string().starts_with(&format!("{}:", folder.path_of("draft.json").display())),
+            "{error}"
+        );
+        assert!(matches!(error, DraftError::Input(InputFault::DraftFile { line: 2, .. })), "{error:?}");
+    }
+}

@@ -137,7 +137,7 @@ mod tests {
         skeleton(Some("the expected result\n"), true);
         skeleton(Some("another\n"), false);
         skeleton(None, false);
-        let requests = include_str!("../templates/requests-test.sh");
+        let requests = include_str!("../../../assay-draft/templates/requests-test.sh");
         check(requests, Some("anything"), true, "there is a result");
         check(requests, Some(""), false, "there is a result");
         check(requests, None, false, "there is a result");

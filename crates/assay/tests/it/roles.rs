@@ -31,7 +31,7 @@ const HOME: &str = "crates/assay-store/src/role.rs";
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/assay-report/src/audit/mod.rs", "none", "a list without findings"),
     ("crates/assay/src/commands/doctor.rs", "none", "a machine without control groups"),
-    ("crates/assay/src/commands/draft/requests/report.rs", "negative", "a request that needs no skill"),
+    ("crates/assay-draft/src/requests/report.rs", "negative", "a request that needs no skill"),
     ("crates/assay-draft/src/status.rs", "none", "a draft without a stage"),
     ("crates/assay-lab/src/commands/bench/export.rs", "curated", "a key of the plan's tasks"),
     ("crates/assay-lab/src/commands/taxonomy.rs", "none", "no category"),

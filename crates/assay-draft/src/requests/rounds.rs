@@ -1,33 +1,35 @@
-//! Rounds of draws, calls, checks and reviews, until enough requests are accepted.
+//! DrawRounds of draws, calls, checks and reviews, until enough requests are accepted.
 
 use assay_ask::ModelHandle;
-use assay_draft::requests::{
-    Checks, Decision, Draw, Facts, Opinion, Pool, Review, ReviewPrompt, Sampler, WritePrompt, decide, written,
-};
 use assay_fs::Hasher;
 
-use super::calls::{ModelCall, Models};
-use super::library::Library;
-use crate::failure::Failure;
+use super::calls::{ModelCall, RequestModels};
+use super::check::{Checks, Facts};
+use super::library::RequestLibrary;
+use super::pool::Pool;
+use super::prompt::{Prompt, WritePrompt, written};
+use super::review::{Decision, Opinion, Review, ReviewPrompt, decide};
+use super::sample::{Draw, Sampler};
+use crate::error::DraftError;
 
 /// Draws for each request that is to be accepted, at most.
-pub(super) const TRIED: u32 = 3;
+pub(crate) const TRIED: u32 = 3;
 
 /// Most draws of a round. A round counts all its draws as requests until their replies are known.
 const ROUND: u32 = 16;
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum RequestKind {
     /// Requests for the skills that were drawn.
     Positive,
     /// Requests for a neighbour of the skill that was drawn.
     Negative,
 }
 
-impl Kind {
+impl RequestKind {
     /// The source in files.
-    pub(super) fn source(self) -> &'static str {
+    pub fn source(self) -> &'static str {
         match self {
             Self::Positive => "draft",
             Self::Negative => "draft-negative",
@@ -37,26 +39,26 @@ impl Kind {
 
 /// What became known of a draw.
 #[derive(Debug, Clone)]
-pub(super) struct Drawn {
-    pub(super) kind: Kind,
-    pub(super) draw: Draw,
+pub(crate) struct Drawn {
+    pub(crate) kind: RequestKind,
+    pub(crate) draw: Draw,
     /// Places in the library of the skills that serve the request.
-    pub(super) gold: Vec<usize>,
+    pub(crate) gold: Vec<usize>,
     /// Places of skills that it must not trigger.
-    pub(super) forbidden: Vec<usize>,
+    pub(crate) forbidden: Vec<usize>,
     /// The request; `None` if none was written.
-    pub(super) request: Option<String>,
-    pub(super) facts: Option<Facts>,
+    pub(crate) request: Option<String>,
+    pub(crate) facts: Option<Facts>,
     /// Each with the model that reviewed.
-    pub(super) reviews: Vec<(Opinion, String)>,
+    pub(crate) reviews: Vec<(Opinion, String)>,
     /// Ids among which the review of discriminability chose.
-    pub(super) choices: Vec<String>,
-    pub(super) result: DrawResult,
+    pub(crate) choices: Vec<String>,
+    pub(crate) result: DrawResult,
 }
 
 /// The result of a draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum DrawResult {
+pub(crate) enum DrawResult {
     Accepted,
     /// One review objects: a person decides.
     Person(Review),
@@ -65,18 +67,18 @@ pub(super) enum DrawResult {
 }
 
 /// The draws of one kind.
-pub(super) struct Rounds<'a> {
-    kind: Kind,
-    library: &'a Library,
+pub(crate) struct DrawRounds<'a> {
+    kind: RequestKind,
+    library: &'a RequestLibrary,
     /// Places in the library of the skills that are drawn.
     places: &'a [usize],
     sampler: Sampler,
 }
 
-impl<'a> Rounds<'a> {
-    pub(super) fn new(
-        kind: Kind,
-        library: &'a Library,
+impl<'a> DrawRounds<'a> {
+    pub(crate) fn new(
+        kind: RequestKind,
+        library: &'a RequestLibrary,
         places: &'a [usize],
         pool: Option<Pool>,
         seed: u64,
@@ -89,16 +91,16 @@ impl<'a> Rounds<'a> {
     }
 
     /// The next draw, without a request.
-    pub(super) fn next_draw(&mut self) -> Option<Drawn> {
+    pub(crate) fn next_draw(&mut self) -> Option<Drawn> {
         let skills = &self.library.skills;
         let draw = match self.kind {
-            Kind::Positive => self.sampler.next_draw()?,
-            Kind::Negative => self.sampler.draw_of(1)?,
+            RequestKind::Positive => self.sampler.next_draw()?,
+            RequestKind::Negative => self.sampler.draw_of(1)?,
         };
         let drawn: Vec<usize> = draw.skills.iter().map(|at| self.places[*at]).collect();
         let (gold, forbidden) = match self.kind {
-            Kind::Positive => (drawn, Vec::new()),
-            Kind::Negative => {
+            RequestKind::Positive => (drawn, Vec::new()),
+            RequestKind::Negative => {
                 let own = drawn[0];
                 let copies = skills.copies(own);
                 // The pools stay disjoint: the neighbour is of the same one.
@@ -114,13 +116,13 @@ impl<'a> Rounds<'a> {
 
     /// Draws until `count` requests are accepted, or [`TRIED`] times as many were tried. `checks` has the requests of
     /// other kinds.
-    pub(super) fn run(
+    pub(crate) fn run_rounds(
         mut self,
         count: u32,
-        models: &Models,
+        models: &RequestModels,
         checks: &mut Checks,
         progress: &dyn Fn(usize, u32),
-    ) -> Result<Vec<Drawn>, Failure> {
+    ) -> Result<Vec<Drawn>, DraftError> {
         let mut all: Vec<Drawn> = Vec::new();
         let mut left = count.saturating_mul(TRIED);
         loop {
@@ -145,13 +147,13 @@ impl<'a> Rounds<'a> {
     }
 
     /// The prompt of a draw; `None` if there is no neighbour.
-    pub(super) fn prompt(&self, drawn: &Drawn) -> Option<assay_draft::requests::Prompt> {
+    pub(crate) fn prompt_of(&self, drawn: &Drawn) -> Option<Prompt> {
         let skills = &self.library.skills;
         let write = match self.kind {
-            Kind::Positive => {
+            RequestKind::Positive => {
                 WritePrompt::Positive(drawn.gold.iter().map(|place| skills.get(*place)).collect())
             }
-            Kind::Negative => WritePrompt::Negative {
+            RequestKind::Negative => WritePrompt::Negative {
                 neighbour: skills.get(*drawn.gold.first()?),
                 skill: skills.get(*drawn.forbidden.first()?),
             },
@@ -159,8 +161,13 @@ impl<'a> Rounds<'a> {
         Some(write.prompt(drawn.draw.style))
     }
 
-    fn write(&self, round: &mut [Drawn], models: &Models, checks: &mut Checks) -> Result<(), Failure> {
-        let prompts: Vec<_> = round.iter().map(|drawn| self.prompt(drawn)).collect();
+    fn write(
+        &self,
+        round: &mut [Drawn],
+        models: &RequestModels,
+        checks: &mut Checks,
+    ) -> Result<(), DraftError> {
+        let prompts: Vec<_> = round.iter().map(|drawn| self.prompt_of(drawn)).collect();
         let calls: Vec<ModelCall<'_>> = round
             .iter()
             .zip(&prompts)
@@ -198,7 +205,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Reviews the requests that passed the checks.
-    fn review(&self, round: &mut [Drawn], models: &Models) -> Result<(), Failure> {
+    fn review(&self, round: &mut [Drawn], models: &RequestModels) -> Result<(), DraftError> {
         let passed: Vec<(usize, Vec<ReviewPrompt>)> = round
             .iter()
             .enumerate()

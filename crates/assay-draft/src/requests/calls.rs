@@ -1,24 +1,22 @@
 //! Calls of models: cached replies, cost, cap and failures.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assay_ask::{
-    AskRules, Asker, CostCap, FolderCache, ModelHandle, ModelQuestion, QuestionOf, UnreadableReplies,
+    AskEvents, AskRules, Asker, CostCap, FolderCache, ModelHandle, ModelQuestion, QuestionOf,
+    UnreadableReplies,
 };
-use assay_draft::requests::Prompt;
+use assay_judge::is_same_family;
 use assay_model::ScriptContext;
 use serde_json::{Map, json};
 
-use crate::args::draft::RequestsArgs;
-use crate::asking::{WAITING_INTERVAL, progress};
-use crate::config::Settings;
-use crate::failure::Failure;
-use crate::machine;
-use crate::ui::Ui;
+use super::prompt::Prompt;
+use crate::error::DraftError;
 
-/// A reply that cannot be read is asked for again once, and then is the answer. Models that reason count their reasoning
+/// A reply that cannot be read is asked for again once, and then is the answer. RequestModels that reason count their reasoning
 /// as tokens.
 const RULES: AskRules = AskRules {
     reply_tokens: 8_000,
@@ -32,72 +30,95 @@ const RULES: AskRules = AskRules {
 const PROTOCOL: u32 = 1;
 
 /// What is wrong with a reply; `Ok` if it can be read.
-pub(super) type Reader<'a> = dyn Fn(&str) -> Result<(), String> + Sync + 'a;
+pub(crate) type ReplyReader<'a> = dyn Fn(&str) -> Result<(), String> + Sync + 'a;
 
 /// One call.
-pub(super) struct ModelCall<'a> {
-    pub(super) model: &'a ModelHandle,
-    pub(super) prompt: &'a Prompt,
+pub(crate) struct ModelCall<'a> {
+    pub(crate) model: &'a ModelHandle,
+    pub(crate) prompt: &'a Prompt,
     /// Tells draws with the same prompt apart.
-    pub(super) number: String,
-    pub(super) reader: Box<Reader<'a>>,
+    pub(crate) number: String,
+    pub(crate) reader: Box<ReplyReader<'a>>,
 }
 
 /// The models of a command, and what they have cost.
-pub(super) struct Models {
+#[derive(Debug)]
+pub struct RequestModels {
     concurrency: usize,
     asker: Asker<'static>,
-    pub(super) writer: ModelHandle,
-    pub(super) reviewers: Vec<ModelHandle>,
-    pub(super) cap: Arc<CostCap>,
+    pub(crate) writer: ModelHandle,
+    pub(crate) reviewers: Vec<ModelHandle>,
+    pub(crate) cap: Arc<CostCap>,
     cancel: Arc<AtomicBool>,
     cached: AtomicUsize,
 }
 
-impl Models {
-    /// Opens the models. No call is sent yet.
-    pub(super) fn open(
-        args: &RequestsArgs,
-        model: &str,
-        settings: &Settings,
-        ui: &Ui,
-    ) -> Result<Self, Failure> {
-        let cap = Arc::new(args.flags.cost_cap("this command")?);
-        let writer = args.flags.access.open_model("--model", model)?;
-        let names = if args.reviewer.is_empty() { vec![model.to_owned()] } else { args.reviewer.clone() };
-        let open = |spec: &String| args.flags.access.open_model("--reviewer", spec);
-        let reviewers = names.iter().map(open).collect::<Result<_, _>>()?;
-        let cache = FolderCache::new(settings.store.join("requests"));
-        let asker = Asker::new(Arc::new(cache), cap.clone(), RULES).report_to(progress(ui), WAITING_INTERVAL);
-        let concurrency = usize::try_from(args.concurrency).unwrap_or(usize::MAX);
-        let cancel = machine::interrupted()?;
-        Ok(Self { concurrency, asker, writer, reviewers, cap, cancel, cached: AtomicUsize::new(0) })
+impl RequestModels {
+    /// Models whose replies are in `folder`. No call is sent yet.
+    pub fn new(
+        writer: ModelHandle,
+        reviewers: Vec<ModelHandle>,
+        folder: PathBuf,
+        cap: CostCap,
+        cancel: Arc<AtomicBool>,
+    ) -> Self {
+        let cap = Arc::new(cap);
+        let asker = Asker::new(Arc::new(FolderCache::new(folder)), cap.clone(), RULES);
+        let (concurrency, cached) = (1, AtomicUsize::new(0));
+        Self { concurrency, asker, writer, reviewers, cap, cancel, cached }
+    }
+
+    /// With calls at the same time.
+    #[must_use]
+    pub fn with_concurrency(self, concurrency: usize) -> Self {
+        Self { concurrency, ..self }
+    }
+
+    /// Reports what happens.
+    #[must_use]
+    pub fn report_to(self, events: Arc<dyn AskEvents>, interval: Duration) -> Self {
+        Self { asker: self.asker.report_to(events, interval), ..self }
+    }
+
+    /// The model that writes, as `provider:model`.
+    pub fn writer_name(&self) -> &str {
+        self.writer.name()
+    }
+
+    /// A reviewer of the writer's family, which reviews its requests more favourably.
+    pub fn related_reviewer(&self) -> Option<&str> {
+        let mut names = self.reviewers.iter().map(ModelHandle::name);
+        names.find(|name| is_same_family(name, self.writer.name()))
     }
 
     /// Refuses paid models without a cap.
-    pub(super) fn check_cap(&self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// A cap is required, and there is none.
+    pub fn check_cap(&self) -> Result<(), DraftError> {
         let mut models = self.reviewers.iter().chain([&self.writer]);
         Ok(models.try_for_each(|model| self.cap.check_model(model))?)
     }
 
-    pub(super) fn is_cancelled(&self) -> bool {
+    /// Whether the command was interrupted.
+    pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
     /// Calls that were sent, and those that were answered from the store.
-    pub(super) fn count_calls(&self) -> (usize, usize) {
+    pub fn count_calls(&self) -> (usize, usize) {
         let sent = usize::try_from(self.cap.spending().questions).unwrap_or(usize::MAX);
         (sent, self.cached.load(Ordering::Relaxed))
     }
 
     /// The maximum cost of an answer in USD.
-    pub(super) fn max_cost(&self, prompt: &Prompt) -> f64 {
+    pub(crate) fn max_cost(&self, prompt: &Prompt) -> f64 {
         self.cap.max_cost(&question(&self.writer, prompt, ""), &RULES)
     }
 
     /// The replies to some calls, in their order. The first failure ends it; replies so far are in the store. The last
     /// reply to a call may be one that cannot be read.
-    pub(super) fn call_all(&self, calls: &[ModelCall<'_>]) -> Result<Vec<String>, Failure> {
+    pub(crate) fn call_all(&self, calls: &[ModelCall<'_>]) -> Result<Vec<String>, DraftError> {
         let questions: Vec<QuestionOf<'_, ()>> = calls
             .iter()
             .map(|call| QuestionOf {

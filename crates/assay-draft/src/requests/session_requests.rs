@@ -3,65 +3,65 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_draft::requests::facts;
-use assay_report::redact;
 use assay_trace::read::{self, Input};
-use assay_trace::{OfferedSkill, Source, Trajectory, exposure};
+use assay_trace::{OfferedSkill, Trajectory, exposure};
 use serde_json::{Value, json};
 
-use super::library::Library;
+use super::check::facts;
+use super::library::RequestLibrary;
 use super::output::request_id;
-use crate::machine;
-use crate::ui::Ui;
-
-/// Most characters of a message that counts as a request.
-const LONGEST: usize = 4_000;
+use crate::event::{DraftEvent, DraftEvents};
+use crate::first_message::{Redact, first_message};
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
-    pub(super) lines: Vec<Value>,
-    pub(super) labelled: usize,
-    /// Sessions without a message of the user, or with one that is too long.
-    pub(super) skipped: usize,
-    /// Files that could not be read.
-    pub(super) unread: usize,
+pub(crate) struct SessionRequests {
+    pub(crate) lines: Vec<Value>,
+    pub(crate) labelled: usize,
+    /// SessionRequests without a message of the user, or with one that is too long.
+    pub(crate) skipped: usize,
+    /// RequestFiles that could not be read.
+    pub(crate) unread: usize,
 }
 
 /// A request and the places of the skills that were opened for it.
-struct Message {
+struct FirstMessage {
     text: String,
     gold: Vec<usize>,
     sessions: Vec<String>,
 }
 
-/// Reads transcripts. Sessions with the same first message are one request.
-pub(super) fn read_sessions(paths: &[PathBuf], library: &Library, ui: &Ui) -> Sessions {
-    let mut sessions = Sessions::default();
+/// Reads transcripts. SessionRequests with the same first message are one request.
+pub(crate) fn read_sessions(
+    paths: &[PathBuf],
+    library: &RequestLibrary,
+    redact: Redact<'_>,
+    events: &dyn DraftEvents,
+) -> SessionRequests {
+    let mut sessions = SessionRequests::default();
     let sources = read::sources(paths);
     for path in sources.empty {
-        ui.note(&format!("{}: no transcript", path.display()));
+        events.handle_event(&DraftEvent::NoTranscript(&path));
         sessions.unread += 1;
     }
-    let secrets = machine::secrets();
-    let mut messages: BTreeMap<String, Message> = BTreeMap::new();
+    let mut messages: BTreeMap<String, FirstMessage> = BTreeMap::new();
     for source in sources.list {
         let transcripts = match read::read_all(&source, None) {
             Ok(transcripts) => transcripts,
             Err(error) => {
-                ui.note(&format!("warning: {}", assay_diagnostic::chain(&error)));
+                events.handle_event(&DraftEvent::UnreadableTranscript(&error));
                 sessions.unread += 1;
                 continue;
             }
         };
         for transcript in transcripts {
             let trajectory = &transcript.trajectory;
-            let Some(text) = first_message(trajectory, &secrets) else {
+            let Some(text) = first_message(trajectory, redact) else {
                 sessions.skipped += 1;
                 continue;
             };
             let gold = opened(trajectory, library);
-            let message = messages.entry(text.clone()).or_insert_with(|| Message {
+            let message = messages.entry(text.clone()).or_insert_with(|| FirstMessage {
                 text,
                 gold: Vec::new(),
                 sessions: Vec::new(),
@@ -83,29 +83,8 @@ pub(super) fn read_sessions(paths: &[PathBuf], library: &Library, ui: &Ui) -> Se
     sessions
 }
 
-/// The first message of the user before the agent's first turn, with secrets redacted.
-pub(in crate::commands::draft) fn first_message(
-    trajectory: &Trajectory,
-    secrets: &[String],
-) -> Option<String> {
-    let before = trajectory.steps.iter().take_while(|step| step.source != Source::Agent);
-    let texts = before.filter(|step| step.source == Source::User).map(|step| step.message.trim());
-    let text = texts.filter(|text| !text.is_empty()).find(|text| !is_context(text))?;
-    (text.chars().count() <= LONGEST).then(|| redact(text, secrets))
-}
-
-/// Whether a client wrote the message: several send the date, the folder and the like as an element before the user's
-/// own message.
-fn is_context(text: &str) -> bool {
-    let tag = text.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(tag, _)| tag);
-    tag.is_some_and(|tag| {
-        let is_name = tag.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-        !tag.is_empty() && is_name && text.ends_with(&format!("</{tag}>"))
-    })
-}
-
 /// The places of the skills whose text reached the model.
-fn opened(trajectory: &Trajectory, library: &Library) -> Vec<usize> {
+fn opened(trajectory: &Trajectory, library: &RequestLibrary) -> Vec<usize> {
     let skills = library.skills.all().iter();
     let skills: Vec<OfferedSkill<'_>> = skills
         .zip(library.bodies.iter().zip(&library.files))
@@ -127,7 +106,7 @@ fn session_id(trajectory: &Trajectory, source: &Input) -> String {
     trajectory.session_id.clone().unwrap_or_else(stem)
 }
 
-fn line(message: &Message, library: &Library) -> Value {
+fn line(message: &FirstMessage, library: &RequestLibrary) -> Value {
     let gold: Vec<_> = message.gold.iter().map(|place| library.skills.get(*place)).collect();
     let ids: Vec<&str> = gold.iter().map(|skill| skill.id.as_str()).collect();
     let names: Vec<&str> = gold.iter().map(|skill| skill.name.as_str()).collect();

@@ -1,33 +1,39 @@
 //! An experiment whose instructions are requests: how often an agent opens their skills by itself.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::{fs, io};
 
 use serde_json::Value;
 
-use super::library::Library;
-use crate::failure::Failure;
+use super::library::RequestLibrary;
+use crate::error::{DraftError, Existing, InputFault};
 
-const EXPERIMENT: &str = include_str!("../../../templates/requests.toml");
+const EXPERIMENT: &str = include_str!("../../templates/requests.toml");
 const DOCKERFILE: &str = "FROM debian:12-slim\nWORKDIR /app\n";
 const TASK: &str = "version = \"1.0\"\n\n[agent]\ntimeout_sec = 300.0\n\n[verifier]\ntimeout_sec = 60.0\n\n\
                     [environment]\ncpus = 1\nmemory_mb = 1024\nallow_internet = false\n";
-const TEST: &str = include_str!("../../../templates/requests-test.sh");
+const TEST: &str = include_str!("../../templates/requests-test.sh");
 const SOLUTION: &str = "#!/bin/bash\necho \"a result\" > /app/result.txt\n";
 
 /// Refuses to write into a folder that is there.
-pub(super) fn check_absent(folder: &Path) -> Result<(), Failure> {
+///
+/// # Errors
+/// It is there.
+pub fn check_new_experiment(folder: &Path) -> Result<(), DraftError> {
     match folder.symlink_metadata() {
-        Ok(_) => Err(Failure::bad_input(format!("{} exists", folder.display()))
-            .hint("choose another folder with --experiment")),
+        Ok(_) => Err(InputFault::Exists { path: folder.to_owned(), what: Existing::Experiment }.into()),
         Err(_) => Ok(()),
     }
 }
 
 /// Writes the experiment: a task for each request, and all skills of the library with their `SKILL.md` only.
-pub(super) fn write(folder: &Path, requests: &[Value], library: &Library) -> Result<(), Failure> {
+pub(crate) fn write_experiment(
+    folder: &Path,
+    requests: &[Value],
+    library: &RequestLibrary,
+) -> Result<(), DraftError> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for skill in library.skills.all() {
         *counts.entry(folder_name(&skill.name)).or_default() += 1;
@@ -70,9 +76,9 @@ fn folder_name(name: &str) -> String {
     if name.is_empty() { "skill".to_owned() } else { name.to_owned() }
 }
 
-fn write_file(path: &Path, text: &str, executable: bool) -> Result<(), Failure> {
+fn write_file(path: &Path, text: &str, executable: bool) -> Result<(), DraftError> {
     use std::io::Write;
-    let failed = |error| Failure::infrastructure(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: io::Error| DraftError::io(format!("write {}", path.display()), error);
     fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
     let mode = if executable { 0o755 } else { 0o644 };
     let mut file =

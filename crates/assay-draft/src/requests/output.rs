@@ -3,29 +3,33 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_draft::requests::{Pool, Prompt, Review, Skill};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::library::Library;
-use super::rounds::{DrawResult, Drawn, Kind};
-use crate::failure::Failure;
+use super::library::RequestLibrary;
+use super::pool::Pool;
+use super::prompt::Prompt;
+use super::review::Review;
+use super::rounds::{DrawResult, Drawn, RequestKind};
+use super::skills::Skill;
+use crate::error::{DraftError, Existing, InputFault};
 
 /// Most characters of a skill's text on the sheet.
 const SHEET_CAP: usize = 6_000;
 
 /// The files of a command.
-pub(super) struct Files {
-    pub(super) requests: PathBuf,
-    pub(super) negatives: PathBuf,
-    pub(super) sheet: PathBuf,
-    pub(super) dropped: PathBuf,
-    pub(super) traces: PathBuf,
+#[derive(Debug)]
+pub struct RequestFiles {
+    pub(crate) requests: PathBuf,
+    pub(crate) negatives: PathBuf,
+    pub(crate) sheet: PathBuf,
+    pub(crate) dropped: PathBuf,
+    pub(crate) traces: PathBuf,
 }
 
-impl Files {
+impl RequestFiles {
     /// `requests.jsonl`, and beside it `requests.negatives.jsonl` and so on.
-    pub(super) fn beside(out: &Path) -> Self {
+    pub fn beside_file(out: &Path) -> Self {
         let stem = out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let named = |part: &str| out.with_file_name(format!("{stem}.{part}.jsonl"));
         Self {
@@ -38,28 +42,30 @@ impl Files {
     }
 
     /// Refuses to replace files.
-    pub(super) fn check_absent(&self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// One of them exists.
+    pub fn check_absent(&self) -> Result<(), DraftError> {
         let all = [&self.requests, &self.negatives, &self.sheet, &self.dropped, &self.traces];
         match all.into_iter().find(|path| path.symlink_metadata().is_ok()) {
-            Some(path) => Err(Failure::bad_input(format!("{} exists", path.display()))
-                .hint("choose another file with `--out`")),
+            Some(path) => Err(InputFault::Exists { path: path.clone(), what: Existing::Requests }.into()),
             None => Ok(()),
         }
     }
 }
 
 /// Writes a file of lines, none if there are no lines.
-pub(super) fn write_lines(path: &Path, lines: &[Value]) -> Result<(), Failure> {
+pub(crate) fn write_lines(path: &Path, lines: &[Value]) -> Result<(), DraftError> {
     if lines.is_empty() {
         return Ok(());
     }
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     assay_fs::replace_file(path, text.as_bytes())
-        .map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", path.display())))
+        .map_err(|error| DraftError::io(format!("write {}", path.display()), error))
 }
 
 /// The id of a request: a digest of its text and its skills.
-pub(super) fn request_id(source: &str, request: &str, ids: &[&str]) -> String {
+pub(crate) fn request_id(source: &str, request: &str, ids: &[&str]) -> String {
     let digest = assay_fs::Digest::of(format!("{request}\0{}", ids.join("\0")).as_bytes());
     format!("{source}:{}", digest.short())
 }
@@ -73,14 +79,14 @@ struct ReviewLine<'a> {
 }
 
 /// What the lines of a command have in common.
-pub(super) struct Lines<'a> {
-    pub(super) library: &'a Library,
-    pub(super) model: &'a str,
-    pub(super) pool: Option<Pool>,
-    pub(super) seed: u64,
+pub(crate) struct RequestLines<'a> {
+    pub(crate) library: &'a RequestLibrary,
+    pub(crate) model: &'a str,
+    pub(crate) pool: Option<Pool>,
+    pub(crate) seed: u64,
 }
 
-impl Lines<'_> {
+impl RequestLines<'_> {
     fn ids(&self, places: &[usize]) -> Vec<&str> {
         places.iter().map(|place| self.library.skills.get(*place).id.as_str()).collect()
     }
@@ -90,13 +96,13 @@ impl Lines<'_> {
     }
 
     /// The id of a request that was written.
-    pub(super) fn id(&self, drawn: &Drawn) -> String {
+    pub(crate) fn id(&self, drawn: &Drawn) -> String {
         let ids: Vec<&str> = self.ids(&drawn.gold).into_iter().chain(self.ids(&drawn.forbidden)).collect();
         request_id(drawn.kind.source(), drawn.request.as_deref().unwrap_or_default(), &ids)
     }
 
     /// A request as the benchmarks read it. `prompt` is what it was written with.
-    pub(super) fn request(&self, drawn: &Drawn, prompt: Option<&Prompt>) -> Value {
+    pub(crate) fn request(&self, drawn: &Drawn, prompt: Option<&Prompt>) -> Value {
         let copies: BTreeSet<usize> =
             drawn.gold.iter().flat_map(|place| self.library.skills.copies(*place)).collect();
         let copies: Vec<usize> = copies.into_iter().filter(|place| !drawn.gold.contains(place)).collect();
@@ -123,7 +129,7 @@ impl Lines<'_> {
             "pool": self.pool.map(Pool::name), "model": self.model,
             "prompt": prompt.map(|prompt| prompt.file.label()), "reviews": reviews,
         });
-        if drawn.kind == Kind::Negative {
+        if drawn.kind == RequestKind::Negative {
             line["not_ids"] = json!(self.ids(&drawn.forbidden));
             line["not_names"] = json!(self.names(&drawn.forbidden));
         }
@@ -134,7 +140,7 @@ impl Lines<'_> {
     }
 
     /// A draw without an accepted request, with the reason.
-    pub(super) fn dropped(&self, drawn: &Drawn, prompt: Option<&Prompt>) -> Value {
+    pub(crate) fn dropped(&self, drawn: &Drawn, prompt: Option<&Prompt>) -> Value {
         let mut line = self.request(drawn, prompt);
         let (reason, message) = match &drawn.result {
             DrawResult::Dropped(reason, message) => (*reason, message.as_str()),
@@ -148,7 +154,7 @@ impl Lines<'_> {
     }
 
     /// A row of the sheet for people.
-    pub(super) fn row(&self, drawn: &Drawn, objection: Review, prompt: Option<&Prompt>) -> Value {
+    pub(crate) fn row(&self, drawn: &Drawn, objection: Review, prompt: Option<&Prompt>) -> Value {
         let mut materials = Map::new();
         materials.insert("Request".to_owned(), json!(drawn.request));
         let mut add = |title: &str, skill: &Skill, text: String| {
