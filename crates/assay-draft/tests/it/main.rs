@@ -1,6 +1,8 @@
 //! Drafts, requests and skills with functions in place of models, and what skills require, by rules over texts that are
 //! made for these tests.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
 mod drafting;
 mod fixture;
 mod generate;

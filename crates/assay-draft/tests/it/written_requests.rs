@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
+use assay_ask::AskEvent;
 use assay_draft::DraftError;
 use assay_draft::error::{Existing, InputFault};
 use assay_draft::requests::{
@@ -72,7 +76,7 @@ fn reviewer(objects: Option<&'static str>) -> Model {
         if text.contains("\nSKILL A\n") {
             let sections = text.split("\nSKILL ").skip(1);
             let chosen: Vec<&str> = sections
-                .filter(|section| section.lines().nth(2).is_some_and(|name| is_for(name)))
+                .filter(|section| section.lines().nth(2).is_some_and(&is_for))
                 .map(|section| &section[..1])
                 .collect();
             return Ok(json!({"skills": chosen, "reason": "They match."}).to_string());
@@ -101,11 +105,11 @@ fn write(
     writer: &RequestWriter<'_>,
     models: &RequestModels,
     files: &RequestFiles,
-    experiment: Option<PathBuf>,
+    experiment: Option<&Path>,
 ) -> Result<RequestReport, DraftError> {
     let heard = Heard::default();
     let drafted = writer.draft_requests(models, &heard)?;
-    let output = RequestOutput { files, labels: None, traces: &[], experiment: experiment.as_deref() };
+    let output = RequestOutput { files, labels: None, traces: &[], experiment };
     writer.write_files(Some(&drafted), &output, &str::to_owned, &heard)
 }
 
@@ -229,7 +233,7 @@ fn skills_of_one_name_have_folders_of_their_own() {
     let library = RequestLibrary::read_paths(&[folder.path("corpus.jsonl")], &heard).unwrap();
     let requests = RequestWriter::new(&library, None, 1, 1, 0).unwrap();
     let models = models(&folder, &writer(), &reviewer(None));
-    write(&requests, &models, &files(&folder), Some(folder.path("experiment"))).unwrap();
+    write(&requests, &models, &files(&folder), Some(&folder.path("experiment"))).unwrap();
     let found = fs::read_dir(folder.path("experiment/skills")).unwrap();
     let texts: BTreeSet<String> =
         found.map(|skill| fs::read_to_string(skill.unwrap().path().join("SKILL.md")).unwrap()).collect();
@@ -249,4 +253,25 @@ fn a_library_without_skills_is_refused() {
     let heard = Heard::default();
     RequestLibrary::read_paths(&[folder.path("corpus.jsonl")], &heard).unwrap_err();
     assert!(heard.texts().iter().any(|event| event.starts_with("BadLine")), "{:?}", heard.texts());
+}
+
+#[test]
+fn requests_that_wait_are_reported_with_their_number() {
+    let folder = Folder::new();
+    let library = library(&folder);
+    let slow = Model::new("openai:slow", |_| {
+        thread::sleep(Duration::from_millis(300));
+        Ok("NO_NATURAL_REQUEST".to_owned())
+    });
+    let most = Arc::new(AtomicUsize::new(0));
+    let heard = Arc::clone(&most);
+    let events = move |event: &AskEvent<'_>| {
+        if let AskEvent::Waiting { requests, .. } = event {
+            heard.fetch_max(*requests, Ordering::Relaxed);
+        }
+    };
+    let models = models(&folder, &slow, &reviewer(None)).with_concurrency(3);
+    let models = models.report_to(Arc::new(events), Duration::from_millis(50));
+    RequestWriter::new(&library, None, 1, 3, 0).unwrap().draft_requests(&models, &Heard::default()).unwrap();
+    assert_eq!(most.load(Ordering::Relaxed), 3);
 }

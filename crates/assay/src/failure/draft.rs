@@ -15,7 +15,6 @@ impl From<DraftError> for Failure {
     fn from(error: DraftError) -> Self {
         let message = error.to_string();
         match error {
-            DraftError::Io { .. } => Self::infrastructure(message),
             DraftError::Write { .. } => Self::infrastructure(message).hint(SPACE),
             DraftError::Read { .. } => Self::bad_input(message),
             DraftError::Input(fault) => {

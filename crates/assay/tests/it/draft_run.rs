@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -514,4 +514,24 @@ fn rubrics_are_checked_and_edited_tasks_are_not_repaired() {
     let ran = lab.assay(&args(&url, &["--resume", "--format", "json"])).ok().json();
     assert_eq!(task_state(&ran, "revenue")["state"], "accepted");
     assert_eq!((ran["tasks"].as_array().unwrap().len(), server.requests().len()), (1, 3));
+}
+
+#[test]
+fn a_refused_key_ends_a_draft_before_anything_is_spent() {
+    let server = Server::start_bare(|_, _| Answer::of(401, json!({"error": {"message": "no such account"}})));
+    let lab = lab();
+    let url = server.url();
+    let cap = ["--price", "1,10", "--max-usd", "1"];
+    let started = Instant::now();
+    let ran = lab.assay(&args(&url, &[&NEW[..], &cap].concat())).ended(3);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    let expected = format!("the model openai:gpt-5 at {url} gives no reply to a first request");
+    assert!(ran.stderr.contains(&expected) && ran.stderr.contains("no such account"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("check the model's name and its API key"), "{}", ran.stderr);
+    // The request for ideas was not sent.
+    let asked: Vec<String> = server.requests().iter().map(text_of).collect();
+    assert!(matches!(&asked[..], [first] if !first.contains("Propose")), "{asked:?}");
+    let status = lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json();
+    assert_eq!((&status["stage"], &status["replies"]), (&json!("needs"), &json!(0)), "{status:#}");
+    assert_eq!(status["usage"]["input"], 0, "{status:#}");
 }
