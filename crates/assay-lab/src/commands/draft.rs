@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::simulate::table::markdown;
 use crate::args::draft::{LabDraftArgs, LabDraftWhat, LabNeedsArgs};
-use assay_cli::commands::bad_lines::BadLines;
+use crate::commands::bad_lines::BadLines;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::input;
 use assay_cli::ui::Ui;

@@ -1,6 +1,7 @@
 //! `assay lab`: experiments on assay itself and on published methods.
 
 mod audit;
+mod bad_lines;
 mod bench;
 mod corpus;
 mod cta;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::args::taxonomy::{ClusterArgs, TaxonomyArgs, TaxonomyWhat};
-use assay_cli::commands::bad_lines::BadLines;
+use crate::commands::bad_lines::BadLines;
 use assay_cli::config::Settings;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;

@@ -2,7 +2,6 @@
 
 pub(crate) mod agent;
 pub mod audit;
-pub mod bad_lines;
 pub(crate) mod compare;
 pub mod completions;
 pub(crate) mod dependencies;

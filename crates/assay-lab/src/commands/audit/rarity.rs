@@ -8,8 +8,8 @@ use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use crate::args::audit::RarityArgs;
+use crate::commands::bad_lines::BadLines;
 use crate::commands::corpus::write_to;
-use assay_cli::commands::bad_lines::BadLines;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 

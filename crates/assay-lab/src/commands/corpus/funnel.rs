@@ -10,7 +10,7 @@ use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use crate::args::corpus::{FunnelArgs, OrderName, RulesName};
-use assay_cli::commands::bad_lines::BadLines;
+use crate::commands::bad_lines::BadLines;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::output::write_to;
 use crate::args::corpus::NearArgs;
-use assay_cli::commands::bad_lines::BadLines;
+use crate::commands::bad_lines::BadLines;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 

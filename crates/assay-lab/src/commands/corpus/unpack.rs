@@ -5,8 +5,8 @@ use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use crate::args::corpus::UnpackArgs;
+use crate::commands::bad_lines::BadLines;
 use crate::failure::unpack_failure;
-use assay_cli::commands::bad_lines::BadLines;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 
