@@ -48,7 +48,6 @@ impl DraftState {
 
 /// `ideas.json`.
 #[derive(Debug, Serialize, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the key of the file")]
 pub(crate) struct DraftIdeas {
     pub(crate) schema: String,
     pub(crate) ideas: Vec<Idea>,

@@ -110,11 +110,11 @@ pub(crate) fn generate_files(
                 .map_err(|error| DraftError::io(format!("remove {}", out.display()), error))?;
         }
         make_folder(&out)?;
-        if let Err(message) = run_generator(sandbox, &task.join(GENERATOR), &out)? {
-            return Ok(Some(Fault::new("generator-fails", message)));
+        if let Err(fault) = run_generator(sandbox, &task.join(GENERATOR), &out)? {
+            return Ok(Some(fault));
         }
-        if let Err(message) = check_output(&out) {
-            return Ok(Some(Fault::new("generator-fails", message)));
+        if let Err(fault) = check_output(&out) {
+            return Ok(Some(fault));
         }
         made.push(out);
     }
@@ -136,8 +136,12 @@ pub(crate) fn generate_files(
     Ok(None)
 }
 
+fn generator_fault(message: String) -> Fault {
+    Fault::new("generator-fails", message)
+}
+
 /// Whether a task may have what its generator wrote.
-fn check_output(out: &Path) -> Result<(), String> {
+fn check_output(out: &Path) -> Result<(), Fault> {
     let walk = tree::walk(out);
     let mut bytes = 0;
     let mut files = 0;
@@ -150,29 +154,29 @@ fn check_output(out: &Path) -> Result<(), String> {
             }
             FileKind::Directory => {}
             _ => {
-                return Err(format!(
+                return Err(generator_fault(format!(
                     "tests/generate.py writes {shown}, which is neither a file nor a folder"
-                ));
+                )));
             }
         }
         let inside = node.path.starts_with("files") || node.path.starts_with("tests");
         let own = ["tests/generate.py", "tests/test.sh", "tests/check.py"];
         if !inside || own.iter().any(|own| node.path == Path::new(own)) {
-            return Err(format!(
+            return Err(generator_fault(format!(
                 "tests/generate.py writes {shown}: files are below files/ or tests/, and not its own"
-            ));
+            )));
         }
     }
     if files == 0 || files > GENERATED || bytes > INPUT_BYTES {
-        return Err(format!(
+        return Err(generator_fault(format!(
             "tests/generate.py writes {files} files of {bytes} bytes: 1 to {GENERATED} files of at most {INPUT_BYTES} bytes are allowed"
-        ));
+        )));
     }
     Ok(())
 }
 
 /// Runs a generator in bubblewrap without network. The inner error is what went wrong.
-fn run_generator(sandbox: &dyn Sandbox, script: &Path, out: &Path) -> Result<Result<(), String>, DraftError> {
+fn run_generator(sandbox: &dyn Sandbox, script: &Path, out: &Path) -> Result<Result<(), Fault>, DraftError> {
     let failed =
         |error: SandboxError| DraftError::Generator { script: script.to_owned(), source: error.into() };
     let absolute = |path: &Path| {
@@ -226,5 +230,68 @@ fn run_generator(sandbox: &dyn Sandbox, script: &Path, out: &Path) -> Result<Res
         Exit::Limit(_) => "exceeds its limit of memory or disk".to_owned(),
         other => format!("ends with {other:?}"),
     };
-    Ok(Err(format!("tests/generate.py {ended}: {}", clean(&outcome.stdout.text()))))
+    Ok(Err(generator_fault(format!("tests/generate.py {ended}: {}", clean(&outcome.stdout.text())))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, path: &str, bytes: &[u8]) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn what_a_generator_may_write_is_limited() {
+        let check = |files: &[&str], expected: &str| {
+            let out = tempfile::tempdir().unwrap();
+            files.iter().for_each(|path| write(out.path(), path, b"x"));
+            let found = check_output(out.path()).err();
+            let code = found.as_ref().map(|fault| fault.code.as_str());
+            assert_eq!(code, (!expected.is_empty()).then_some("generator-fails"), "{files:?}");
+            let message = found.map_or_else(String::new, |fault| fault.message);
+            assert!(message.contains(expected), "{files:?}: {message}");
+        };
+        check(&["files/a.csv", "files/b/c.csv", "tests/expected.json"], "");
+        check(&[], "writes 0 files of 0 bytes");
+        check(&["a.csv"], "writes a.csv: files are below files/ or tests/");
+        check(&["files/a.csv", "tests/test.sh"], "writes tests/test.sh");
+        let many: Vec<String> = (0..=GENERATED).map(|number| format!("files/{number}")).collect();
+        check(&many.iter().map(String::as_str).collect::<Vec<_>>(), "writes 201 files");
+        let out = tempfile::tempdir().unwrap();
+        write(out.path(), "files/a", b"x");
+        std::os::unix::fs::symlink("a", out.path().join("files/link")).unwrap();
+        let fault = check_output(out.path()).unwrap_err();
+        assert!(fault.message.contains("files/link, which is neither a file nor a folder"), "{fault:?}");
+    }
+
+    #[test]
+    fn inputs_are_copied_or_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let (from, to) = (root.path().join("from"), root.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        let refused = |expected: &str| {
+            let error = copy_inputs(&from, &to).unwrap_err();
+            assert!(matches!(error, DraftError::Input(_)) && error.to_string().contains(expected), "{error}");
+        };
+        refused("contains 0 files, 1 to 200 are allowed");
+        write(&from, "data/sales.csv", b"shop,cents\n");
+        write(&from, "image.png", b"\x89PNG\0");
+        std::os::unix::fs::symlink("image.png", from.join("link")).unwrap();
+        refused("link is a link");
+        fs::remove_file(from.join("link")).unwrap();
+        write(&from, "a\nb", b"x");
+        refused("is not an allowed name");
+        fs::remove_file(from.join("a\nb")).unwrap();
+        copy_inputs(&from, &to).unwrap();
+        let listed: Vec<_> =
+            list_inputs(&to).into_iter().map(|input| (input.path, input.bytes, input.beginning)).collect();
+        let expected = [
+            ("data/sales.csv".to_owned(), 11, Some("shop,cents\n".to_owned())),
+            ("image.png".to_owned(), 5, None),
+        ];
+        assert_eq!(listed, expected);
+    }
 }

@@ -36,7 +36,6 @@ pub(crate) struct SolverResults {
 
 /// The attempts on a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the key of the file")]
 pub(crate) struct SolvedTask {
     /// The digest of its folder.
     pub(crate) digest: String,
@@ -231,8 +230,7 @@ impl SolverStage<'_> {
             return Err(SolverFault::Interrupted.into());
         }
         if let Some(capped) = outcome.capped {
-            let (task, capped) = (task.to_owned(), capped.to_string());
-            return Err(SolverFault::Capped { task, capped }.into());
+            return Err(SolverFault::Capped { task: task.to_owned(), capped }.into());
         }
         match self.store.record(id)? {
             Some(record) if record.outcome.counts() => Ok(record),

@@ -31,7 +31,7 @@ pub const ORACLE_TRIALS: u32 = 3;
 const REPORT_CHARS: usize = 12_000;
 
 /// What checks found.
-struct Faults {
+struct CheckResults {
     faults: Vec<Fault>,
     warnings: Vec<Fault>,
     /// What solution and verifier printed.
@@ -102,7 +102,7 @@ impl Validator<'_> {
             } else {
                 let checked = match fault {
                     Some(fault) => {
-                        Faults { faults: vec![fault], warnings: Vec::new(), output: String::new() }
+                        CheckResults { faults: vec![fault], warnings: Vec::new(), output: String::new() }
                     }
                     None => self.check(task)?,
                 };
@@ -221,7 +221,7 @@ impl Validator<'_> {
         Ok(copy)
     }
 
-    fn check(&mut self, name: &str) -> Result<Faults, DraftError> {
+    fn check(&mut self, name: &str) -> Result<CheckResults, DraftError> {
         let root = self.folder.task_folder(name);
         let task = match Task::load(&root) {
             Ok(task) => task,
@@ -232,7 +232,7 @@ impl Validator<'_> {
                 }
                 let message = relative(&message, &root);
                 let faults = vec![Fault::new("task-unusable", message)];
-                return Ok(Faults { faults, warnings: Vec::new(), output: String::new() });
+                return Ok(CheckResults { faults, warnings: Vec::new(), output: String::new() });
             }
         };
         let context = Context {
@@ -255,7 +255,7 @@ impl Validator<'_> {
             let fault = Fault::new(&*finding.code, relative(&format!("{}{hint}", finding.message), &root));
             if is_fault(finding) { faults.push(fault) } else { warnings.push(fault) }
         }
-        Ok(Faults { faults, warnings, output })
+        Ok(CheckResults { faults, warnings, output })
     }
 
     /// Runs solution and no-op check. Returns what they printed.
@@ -283,7 +283,7 @@ fn is_fault(finding: &Finding) -> bool {
 }
 
 /// What a model is shown of faults: their messages, and the end of what was printed.
-fn report(checked: &Faults) -> String {
+fn report(checked: &CheckResults) -> String {
     let mut text: String =
         checked.faults.iter().map(|fault| format!("- {}: {}\n", fault.code, fault.message)).collect();
     for warning in &checked.warnings {
