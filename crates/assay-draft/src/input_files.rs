@@ -247,7 +247,9 @@ mod tests {
     fn what_a_generator_may_write_is_limited() {
         let check = |files: &[&str], expected: &str| {
             let out = tempfile::tempdir().unwrap();
-            files.iter().for_each(|path| write(out.path(), path, b"x"));
+            for path in files {
+                write(out.path(), path, b"x");
+            }
             let found = check_output(out.path()).err();
             let code = found.as_ref().map(|fault| fault.code.as_str());
             assert_eq!(code, (!expected.is_empty()).then_some("generator-fails"), "{files:?}");

@@ -56,18 +56,18 @@ fn name_of(text: &str) -> &'static str {
 }
 
 /// Three tasks: one is good, one is wrong until its first repair, and one repeats the skill and stays so.
-fn reply(text: &str) -> Result<String, ModelError> {
+fn reply(text: &str) -> String {
     const RIGHT: &str = "#!/bin/bash\necho right > answer.txt";
     if text.starts_with("Propose") {
         let idea =
             |name: &str| json!({"name": name, "title": name, "summary": "Sums.", "category": "tables"});
         let ideas = ["revenue", "branches", "copied"].map(idea);
-        return Ok(json!({ "ideas": ideas }).to_string());
+        return json!({ "ideas": ideas }).to_string();
     }
     let name = name_of(text);
     if text.starts_with("Write the files") {
         let solution = if name == "branches" { "#!/bin/bash\necho wrong > answer.txt" } else { RIGHT };
-        return Ok(files(name, solution).to_string());
+        return files(name, solution).to_string();
     }
     assert!(text.starts_with("You wrote the task below"), "{text}");
     let changes = match name {
@@ -77,11 +77,11 @@ fn reply(text: &str) -> Result<String, ModelError> {
         }
         _ => json!([file("instruction.md", &(instruction(name) + " Thank you."))]),
     };
-    Ok(json!({"files": changes}).to_string())
+    json!({"files": changes}).to_string()
 }
 
 fn model() -> Model {
-    Model::new("openai:author", reply)
+    Model::new("openai:author", |text| Ok(reply(text)))
 }
 
 /// A skill, and the folder of its draft.
@@ -125,11 +125,6 @@ impl DraftCase {
         OpenDraft::open(options, &|_| true, &str::to_owned, &Heard::default())
     }
 
-    fn begin<'a>(&'a self, open: OpenDraft<'a>, model: &Model) -> Result<Draft<'a>, DraftError> {
-        let replies = open.replies();
-        open.begin(author(model, replies), &Heard::default())
-    }
-
     /// Executes the stages up to one.
     fn run(
         &self,
@@ -140,7 +135,7 @@ impl DraftCase {
         host: &mut Host,
         heard: &Heard,
     ) -> Result<StagesEnd, DraftError> {
-        let mut draft = self.begin(self.open(resume, stop_after)?, model)?;
+        let mut draft = begin(self.open(resume, stop_after)?, model)?;
         draft.run_stages(solver, &running(), host, heard)
     }
 
@@ -164,6 +159,11 @@ impl DraftCase {
     fn read(&self, path: &str) -> String {
         self.folder.read(&format!("draft/{path}"))
     }
+}
+
+fn begin<'a>(open: OpenDraft<'a>, model: &Model) -> Result<Draft<'a>, DraftError> {
+    let replies = open.replies();
+    open.begin(author(model, replies), &Heard::default())
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_repair_that_was_interrupted_is_asked_with_the_same_words() {
     let (case, heard) = (DraftCase::new(), Heard::default());
     let fails = Model::new("openai:author", |text| match text {
         text if text.starts_with("You wrote") => Err(ModelError::Cancelled),
-        text => reply(text),
+        text => Ok(reply(text)),
     });
     let mut host = Host::default();
     let run = |model: &Model, host: &mut Host, resume| {
@@ -270,9 +270,9 @@ fn drafts_never_overwrite_each_other() {
     // Two commands that both found nothing.
     let (first, second) =
         (case.open(false, DraftStage::Ideas).unwrap(), case.open(false, DraftStage::Ideas).unwrap());
-    let draft = case.begin(first, &model).unwrap();
+    let draft = begin(first, &model).unwrap();
     let before = case.read("draft.json");
-    exists(case.begin(second, &model).unwrap_err());
+    exists(begin(second, &model).unwrap_err());
     exists(case.open(false, DraftStage::Ideas).unwrap_err());
     let error = case.open(true, DraftStage::Ideas).unwrap_err();
     assert!(matches!(error, DraftError::Folder(FolderFault::Locked { .. })), "{error:?}");
