@@ -18,6 +18,7 @@ mod reference;
 mod repository;
 mod rounds;
 mod rules;
+pub mod scaffold;
 mod self_check;
 pub mod simulate;
 mod terms;

@@ -5,6 +5,7 @@
 
 mod audit;
 mod columns;
+mod comparison_text;
 mod doc;
 mod exhibit;
 mod forecast;
@@ -26,12 +27,19 @@ mod sections;
 mod sentences;
 mod short;
 mod svg;
+#[cfg(target_os = "linux")]
+pub mod task_review;
 mod terminal;
 mod text;
 mod trace_stats;
+mod trace_totals;
+mod transcript;
+mod trial_text;
 mod view;
+mod wrap;
 
 pub use audit::{align_columns, audit_text};
+pub use comparison_text::comparison_text;
 pub use exhibit::{Exhibit, Piece};
 pub use forecast::{cost_words, forecast_text};
 pub use html::{report_style, run_html};
@@ -48,7 +56,11 @@ pub use text::{clean, counted, percent, points, pp, seconds, shell_word, usd, wi
 pub use trace_stats::{
     may_be_read, session_title, token_fields, token_lines, trace_cost_words, trace_stats_text,
 };
+pub use trace_totals::{TraceTotals, trace_document};
+pub use transcript::transcript_text;
+pub use trial_text::{TrialFiles, run_cells_text, trial_heading, trial_text};
 pub use view::{PAIR_STYLE, PairOptions, pair_html, view_html, view_text};
+pub use wrap::wrap_lines;
 
 /// All renderers.
 pub const RENDERERS: [&dyn Renderer; 4] =

@@ -12,6 +12,7 @@ mod bench;
 mod lexical;
 mod prompts;
 mod reply;
+mod request;
 mod shuffle;
 mod template;
 
@@ -22,6 +23,10 @@ pub use answers::Answers;
 pub use bench::{Bench, Forecast, RunLimits, RunOutcome};
 pub use lexical::Lexical;
 pub use prompts::{KEYS, Prompt, UNKNOWN_KEY, read_prompts};
+pub use request::{
+    CandidateError, RouteDocument, RouteRequest, RouteRunnerUp, RoutedRequest, list_candidates,
+    route_by_words, route_request,
+};
 pub use shuffle::{order, seed32};
 pub use template::{TEMPLATE, Template, TemplateError};
 

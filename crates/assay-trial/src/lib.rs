@@ -15,6 +15,7 @@ mod kubernetes;
 mod plan;
 mod reference;
 mod run;
+pub mod task_check;
 #[cfg(test)]
 mod testing;
 
@@ -29,11 +30,14 @@ pub use experiment::{Experiment, ExperimentError, NetworkGrant, Retries, Retries
 pub use export::{ExportError, ExportedTable, ExportedTables, export_tables, table_files};
 pub use kubernetes::KubernetesRun;
 pub use plan::agents::AgentEntry;
+pub use plan::caps::{CapError, IsPaid, RunCaps};
 pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::empty::{EmptyCondition, EmptyConditions};
 pub use plan::error::PlanError;
 pub use plan::preflight::{PreflightError, PreflightEvent, preflight};
+pub use plan::preview::PlanPreview;
 pub use plan::rubric::{TaskRubricError, rubric_of};
+pub use plan::selected::{SelectionError, parse_selection};
 pub use plan::{Check, Plan};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
@@ -53,4 +57,7 @@ pub use run::route::{CliAgentContext, ModelRoute};
 pub use run::single::{SingleTrial, SingleTrialError, run_single};
 pub use run::slurm::{SlurmError, SlurmOptions, find_slurm};
 pub use run::trial::{AbsentSkill, ResolvedTrial};
+pub use run::worker::{
+    WorkerError, WorkerEvent, WorkerEvents, WorkerOptions, WorkerOutcome, await_work, run_worker,
+};
 pub use run::workers::{SharedBatch, execute_shared};

@@ -1,10 +1,9 @@
 //! Defaults, then `assay.toml`, then the environment, then flags.
 
-pub(crate) mod lint;
-
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::ConfigError;
+use assay_lint::config::{CONFIG_FILE, check_top_keys, explain_unreadable, read_config_text};
 use serde::Deserialize;
 
 use crate::args::lint::LintArgs;
@@ -36,7 +35,7 @@ pub struct Settings {
 impl Settings {
     /// The same with the settings of another folder in place of the working folder's.
     pub(crate) fn of_folder(&self, folder: &Path) -> Result<Self, Failure> {
-        let file = read(&folder.join(lint::FILE), false)?;
+        let file = read(&folder.join(CONFIG_FILE), false)?;
         let (store, color) = self.given.clone();
         Ok(Self {
             store: store.or(file.store).unwrap_or_else(|| PathBuf::from(STORE)),
@@ -60,7 +59,7 @@ pub(crate) fn resolve_settings(args: &GlobalArgs, lint: Option<&LintArgs>) -> Re
     // The linter may run in a folder that somebody else filled, where the caller can choose another file or none.
     let file = match lint {
         Some(lint) if lint.no_config || lint.config.is_some() => File::default(),
-        lint => read(Path::new(lint::FILE), lint.is_some())?,
+        lint => read(Path::new(CONFIG_FILE), lint.is_some())?,
     };
     Ok(Settings {
         store: args.store.clone().or(file.store).unwrap_or_else(|| PathBuf::from(STORE)),
@@ -89,11 +88,11 @@ fn read(path: &Path, lints: bool) -> Result<File, Failure> {
                 .hint("replace the link or device with a file"));
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
-        Err(error) => return Err(lint::unreadable(path, &error)),
+        Err(error) => return Err(explain_unreadable(path, &error).into()),
     }
-    let text = lint::text_of(path).map_err(|error| lint::unreadable(path, &error))??;
+    let text = read_config_text(path).map_err(|error| explain_unreadable(path, &error))??;
     // What stands in [lint] is read by the command, which may be given another file.
-    lint::check_top(path, &text)?;
+    check_top_keys(path, &text)?;
     toml::from_str(&text).map_err(|error: toml::de::Error| {
         let ConfigError { line, message, excerpt, .. } =
             ConfigError::of_serde(&text, error.span(), error.message());

@@ -8,8 +8,6 @@ mod judge;
 use std::error::Error;
 use std::process::ExitCode;
 
-pub(crate) use self::from::lines;
-
 /// The exit status of a command, as scripts may rely on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {

@@ -11,8 +11,11 @@ mod error;
 mod exception;
 mod exported;
 mod harbor;
+mod options;
 mod roles;
+pub mod rubric_experiment;
 mod table;
+mod text;
 mod times;
 mod trial;
 mod walk;
@@ -31,8 +34,13 @@ use serde_json::{Value, json};
 pub use benchmark::{BenchmarkLayout, benchmark};
 pub use error::ImportError;
 pub use exported::{OUTCOME_RULE, PLAN_COLUMNS, STAGE_COLUMNS};
+pub use options::{
+    ImportOptionError, name_of_file, name_of_folders, name_of_table, parse_filter, parse_pattern,
+    parse_range, parse_role,
+};
 pub use roles::{AnalysisOptions, PrimaryOption};
 pub use table::{ImportedTable, SkippedRow, TableColumns, TableOptions, table};
+pub use text::count_lines;
 
 use condition::{Inferred, NameContrast, Overrides, UNKNOWN};
 use trial::{ForeignOutcome, ForeignTrial, Origin};

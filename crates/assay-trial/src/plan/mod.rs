@@ -1,6 +1,7 @@
 //! Plans: the product of suite, conditions, agents and repetitions.
 
 pub(crate) mod agents;
+pub(crate) mod caps;
 mod cost;
 pub(crate) mod dependencies;
 mod earlier;
@@ -11,9 +12,11 @@ mod folder;
 mod imported;
 pub(crate) mod limits;
 pub(crate) mod preflight;
+pub(crate) mod preview;
 pub(crate) mod rubric;
 pub(crate) mod safety;
 mod second_stage;
+pub(crate) mod selected;
 mod task_limits;
 pub(crate) mod unsafe_skills;
 

@@ -37,4 +37,5 @@ pub(crate) mod tamper;
 pub(crate) mod task_references;
 pub(crate) mod trial;
 pub(crate) mod verifier;
+pub(crate) mod worker;
 pub(crate) mod workers;

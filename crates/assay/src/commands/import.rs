@@ -1,14 +1,14 @@
 //! `assay import`: trials that were executed elsewhere, as a run.
 
 mod rubric;
-mod rubric_experiment;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_store::{ConditionRole, import_run};
+use assay_store::import_run;
 use assay_trial::import::{
-    AnalysisOptions, BenchmarkLayout, ImportOptions, Imported, ImportedTable, PrimaryOption, TableColumns,
-    TableOptions, benchmark, harbor, table,
+    AnalysisOptions, BenchmarkLayout, ImportOptions, ImportedTable, PrimaryOption, TableColumns,
+    TableOptions, benchmark, harbor, name_of_file, name_of_folders, name_of_table, parse_filter,
+    parse_pattern, parse_range, parse_role, table,
 };
 use serde_json::json;
 
@@ -17,7 +17,7 @@ use crate::args::import::{
     ResultFile,
 };
 use crate::config::Settings;
-use crate::failure::{Failure, Status, lines};
+use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
 
@@ -65,8 +65,8 @@ fn from_archive(args: &ImportRunArgs, settings: &Settings, ui: &Ui) -> Result<St
 
 fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let options = ImportOptions {
-        name: args.name.clone().unwrap_or_else(|| name_of(&args.dirs)),
-        conditions: args.condition.iter().map(|text| pattern(text)).collect::<Result<_, _>>()?,
+        name: args.name.clone().unwrap_or_else(|| name_of_folders(&args.dirs)),
+        conditions: args.condition.iter().map(|text| parse_pattern(text)).collect::<Result<_, _>>()?,
         analysis: analysis(&args.analysis)?,
     };
     let store = machine::read_store(&settings.store)?;
@@ -74,7 +74,7 @@ fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<
     if ui.json() {
         ui.document(&imported)?;
     } else {
-        ui.out(&summary_text(&imported))?;
+        ui.out(&imported.render_text())?;
     }
     for note in &imported.notes {
         ui.note(note);
@@ -88,7 +88,7 @@ const REASONS: usize = 10;
 
 fn from_table(args: &ImportTableArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let options = TableOptions {
-        name: args.name.clone().unwrap_or_else(|| table_name(&args.file)),
+        name: args.name.clone().unwrap_or_else(|| name_of_table(&args.file)),
         columns: TableColumns {
             task: args.task.clone(),
             condition: args.condition.clone(),
@@ -99,10 +99,10 @@ fn from_table(args: &ImportTableArgs, settings: &Settings, ui: &Ui) -> Result<St
             model: args.model.clone(),
             started: args.started.clone(),
         },
-        filters: args.filters.iter().map(|text| filter(text)).collect::<Result<_, _>>()?,
+        filters: args.filters.iter().map(|text| parse_filter(text)).collect::<Result<_, _>>()?,
         ignored: args.ignore.clone(),
         analysis: analysis(&args.analysis)?,
-        range: range(&args.range)?,
+        range: parse_range(&args.range)?,
     };
     let store = machine::read_store(&settings.store)?;
     print_table(&table(&store, &args.file, &options)?, &args.file, ui)
@@ -114,7 +114,7 @@ fn from_benchmark(
     settings: &Settings,
     ui: &Ui,
 ) -> Result<Status, Failure> {
-    let name = args.name.clone().unwrap_or_else(|| run_name(&stem(&args.file)));
+    let name = args.name.clone().unwrap_or_else(|| name_of_file(&args.file));
     let store = machine::read_store(&settings.store)?;
     let imported = benchmark(&store, &args.file, layout, &name, &analysis(&args.analysis)?)?;
     print_table(&imported, &args.file, ui)
@@ -124,7 +124,7 @@ fn print_table(imported: &ImportedTable, file: &Path, ui: &Ui) -> Result<Status,
     if ui.json() {
         ui.document(imported)?;
     } else {
-        ui.out(&table_text(imported))?;
+        ui.out(&imported.render_text())?;
     }
     let file = file.display();
     for row in imported.skipped.iter().take(REASONS) {
@@ -140,34 +140,8 @@ fn print_table(imported: &ImportedTable, file: &Path, ui: &Ui) -> Result<Status,
     Ok(if imported.skipped.is_empty() { Status::Done } else { Status::DidNotHold })
 }
 
-/// The run's name where none is given.
-fn table_name(file: &Path) -> String {
-    format!("table-{}", run_name(&stem(file)))
-}
-
-/// The name of a file without its extensions.
-fn stem(file: &Path) -> String {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".zst").unwrap_or(&name);
-    name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned()
-}
-
 /// What the options say of conditions and the outcome.
 fn analysis(args: &AnalysisArgs) -> Result<AnalysisOptions, Failure> {
-    let role = |text: &String| {
-        let split = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
-        let (name, role) = split.ok_or_else(|| {
-            Failure::bad_input(format!("{text:?} is not CONDITION=ROLE"))
-                .hint("for example `--role with-skill=curated`")
-        })?;
-        match ConditionRole::of(role) {
-            ConditionRole::Other => {
-                let known = ConditionRole::ALL.map(ConditionRole::name).join(", ");
-                Err(Failure::bad_input(format!("unknown role {role:?}: expected one of {known}")))
-            }
-            role => Ok((name.to_owned(), role)),
-        }
-    };
     Ok(AnalysisOptions {
         baseline: args.baseline.clone(),
         primary: match &args.primary {
@@ -175,110 +149,7 @@ fn analysis(args: &AnalysisArgs) -> Result<AnalysisOptions, Failure> {
             None if args.no_primary => PrimaryOption::Disabled,
             None => PrimaryOption::ByRole,
         },
-        roles: args.roles.iter().map(role).collect::<Result<_, _>>()?,
+        roles: args.roles.iter().map(|text| parse_role(text)).collect::<Result<_, _>>()?,
         outcome: args.outcome.map(OutcomeOption::rule),
     })
-}
-
-/// `COLUMN=VALUE`; the value may contain `=`.
-fn filter(text: &str) -> Result<(String, String), Failure> {
-    let split = text.split_once('=').filter(|(column, _)| !column.is_empty());
-    split
-        .map(|(column, value)| (column.to_owned(), value.to_owned()))
-        .ok_or_else(|| Failure::bad_input(format!("{text:?} is not COLUMN=VALUE")))
-}
-
-/// `LOW..HIGH`.
-fn range(text: &str) -> Result<(f64, f64), Failure> {
-    let number = |text: &str| text.trim().parse().ok().filter(|number: &f64| number.is_finite());
-    let read = |(low, high): (&str, &str)| Some((number(low)?, number(high)?));
-    text.split_once("..").and_then(read).filter(|(low, high)| low < high).ok_or_else(|| {
-        Failure::bad_input(format!("{text:?} is not LOW..HIGH")).hint("for example `--range 0..10`")
-    })
-}
-
-fn table_text(imported: &ImportedTable) -> String {
-    let trials = assay_report::counted(imported.imported, "trial", "trials");
-    let mut text = format!("{}: {trials}\n", imported.run);
-    for (heading, counts) in [("condition", &imported.by_condition), ("outcome", &imported.by_outcome)] {
-        for line in lines(counts) {
-            text.push_str(&format!("  {heading:9}  {line}\n"));
-        }
-    }
-    if !imported.numbers.is_empty() {
-        let numbers: Vec<&str> = imported.numbers.iter().map(String::as_str).collect();
-        text.push_str(&format!("  numbers    {}\n", numbers.join(", ")));
-    }
-    for (heading, count) in [("filtered", imported.filtered), ("skipped", imported.skipped.len())] {
-        if count > 0 {
-            text.push_str(&format!("  {heading:9}  {}\n", assay_report::counted(count, "row", "rows")));
-        }
-    }
-    text
-}
-
-/// The run's name where none is given: that of the first folder, with what a name cannot hold replaced.
-fn name_of(dirs: &[PathBuf]) -> String {
-    let first = dirs.first().and_then(|dir| dir.canonicalize().ok()).unwrap_or_default();
-    let name = first.file_name().unwrap_or_default().to_string_lossy();
-    format!("harbor-{}", run_name(&name))
-}
-
-/// A text with what the name of a run cannot hold replaced.
-fn run_name(text: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
-    text.chars().map(plain).take(60).collect()
-}
-
-/// `PATTERN=CONDITION`; the pattern may hold `=`.
-fn pattern(text: &str) -> Result<(String, String), Failure> {
-    match text.rsplit_once('=') {
-        Some((pattern, condition)) if !pattern.is_empty() && !condition.is_empty() => {
-            Ok((pattern.to_owned(), condition.to_owned()))
-        }
-        _ => Err(Failure::bad_input(format!("{text:?} is not PATTERN=CONDITION")).hint(
-            "for example --condition 'job-7/*=none'; a pattern matches JOB/TRIAL/AGENT or one of the three",
-        )),
-    }
-}
-
-fn summary_text(imported: &Imported) -> String {
-    let trials = assay_report::counted(imported.imported, "trial", "trials");
-    let mut text = format!("{}: {trials}\n", imported.run);
-    for (heading, counts) in [
-        ("condition", &imported.by_condition),
-        ("outcome", &imported.by_outcome),
-        ("unusable", &imported.unusable),
-    ] {
-        for line in lines(counts) {
-            text.push_str(&format!("  {heading:9}  {line}\n"));
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pattern_ends_at_the_last_sign() {
-        let check = |text: &str, expected: Option<(&str, &str)>| {
-            let found = pattern(text).ok();
-            assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())), "{text}");
-        };
-        check("job/*=none", Some(("job/*", "none")));
-        check("a=b/*=curated", Some(("a=b/*", "curated")));
-        for bad in ["", "none", "=none", "job="] {
-            check(bad, None);
-        }
-    }
-
-    #[test]
-    fn a_name_comes_of_the_first_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let odd = folder.path().join("my jobs (old)");
-        std::fs::create_dir(&odd).unwrap();
-        assert_eq!(name_of(&[odd]), "harbor-my-jobs--old-");
-    }
 }

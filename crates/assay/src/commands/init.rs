@@ -6,10 +6,11 @@ mod files;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assay_gate::scaffold::escape_toml;
 use assay_report::shell_word;
 use assay_skill::Package;
 
-use self::files::{ignore_store, toml_text, write};
+use self::files::{ignore_store, write};
 use crate::args::init::{InitArgs, InitWhat};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -74,7 +75,7 @@ fn task(skill: &Path, out: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
     let out = out.unwrap_or_else(|| Path::new("tasks").join(&package.directory));
     let description = package.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let fill = |text: &str| {
-        text.replace("{skill}", &toml_text(&package.name))
+        text.replace("{skill}", &escape_toml(&package.name))
             .replace("{description}", &description.replace("-->", "→"))
             .replace("{name}", &run_name(&package.directory))
     };

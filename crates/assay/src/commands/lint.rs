@@ -1,27 +1,27 @@
 //! `assay lint`: per-client validity, safety and quality rules for skills.
 
-mod explain;
-mod policy;
-
 use std::path::PathBuf;
 
-use assay_lint::{Baseline, Options, Outcome, Severity, Stats, fix, render};
+use assay_lint::config::{ConfigNotice, LintFlags, resolve_options};
+use assay_lint::{
+    Baseline, Explanation, Options, Outcome, Selector, Severity, Stats, explain_rule, fix, list_rules, render,
+};
 use assay_report::counted;
 
 use crate::args::Format;
-use crate::args::lint::{Deny, LintArgs, LintWhat};
+use crate::args::lint::{Deny, ExplainArgs, LintArgs, LintWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     if let Some(LintWhat::Explain(args)) = &args.what {
-        return explain::run(args, settings, ui);
+        return explain(args, settings, ui);
     }
     for path in &args.paths {
         check_path(path)?;
     }
-    let (mut options, broken) = policy::options(args, ui)?;
+    let (mut options, broken) = options(args, ui)?;
     let writes = args.baseline.as_ref().filter(|_| args.update_baseline);
     if let Some(file) = args.baseline.as_ref().filter(|_| writes.is_none()) {
         // A mistyped path must not accept every finding.
@@ -58,6 +58,54 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     let status = status(&outcome, args, writes.is_some());
     Ok(if broken { Status::BadInput } else { status })
+}
+
+/// The options that flags and configurations come to, and whether a configuration that is not the caller's could not be read.
+fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failure> {
+    let here = std::env::current_dir()
+        .map_err(|error| Failure::bad_input(format!("cannot find the working folder: {error}")))?;
+    let flags = LintFlags {
+        paths: &args.paths,
+        config: args.config.as_deref(),
+        no_config: args.no_config,
+        clients: &args.clients,
+        select: &args.select,
+        ignore: &args.ignore,
+        ignore_suppressions: args.ignore_suppressions,
+        context_window: args.context_window,
+        count: args.stats,
+    };
+    let mut broken = false;
+    let options = resolve_options(&flags, &here, &mut |notice| match notice {
+        ConfigNotice::Unreadable(error) => {
+            ui.fail(&error.into());
+            broken = true;
+        }
+        ConfigNotice::Note(note) => ui.note(&note),
+        _ => {}
+    })?;
+    Ok((options, broken))
+}
+
+/// Describes rules.
+fn explain(args: &ExplainArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let name = args.rule.as_deref().unwrap_or("all");
+    let rules: Vec<Explanation> = if let Some(rule) = Explanation::of(name) {
+        vec![rule]
+    } else {
+        let selector = Selector::parse(name)
+            .map_err(|error| Failure::bad_input(error.to_string()).hint(error.hint()))?;
+        let codes = assay_lint::rules::rules().into_iter().map(|rule| rule.code);
+        codes.filter(|code| selector.covers(code)).filter_map(Explanation::of).collect()
+    };
+    if settings.format == Format::Json {
+        ui.document(&serde_json::json!({ "schema": "assay.lint-rules/1", "rules": rules }))?;
+    } else if let ([rule], Some(_)) = (&rules[..], &args.rule) {
+        ui.out(&explain_rule(rule))?;
+    } else {
+        ui.out(&list_rules(&rules))?;
+    }
+    Ok(Status::Done)
 }
 
 /// Rejects a file that is not a SKILL.md: nothing would be checked, which must not look like a clean result.

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     } else {
         ui.out(&forecast_text(&forecast))?;
     }
-    for note in super::run::other_servers(&plan) {
+    for note in plan.describe_other_servers() {
         ui.note(&note);
     }
     for warning in &forecast.warnings {

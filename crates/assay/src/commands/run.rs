@@ -1,6 +1,6 @@
 //! `assay run`: an experiment, from its file to its report.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -10,10 +10,10 @@ use assay_diagnostic::group_digits;
 use assay_model::ModelError;
 use assay_report::{WithNotes, counted};
 use assay_skill::Severity;
-use assay_store::{ExclusionGroup, RunFolder, Selection, Store, StoreError, pattern_matches};
+use assay_store::{ExclusionGroup, RunFolder, Selection, Store, StoreError};
 use assay_trial::{
     Event, ExecutorKind, Experiment, MachineContext, NextRound, Plan, PreflightError, PreflightEvent,
-    RoundArms, RunOptions, RunOutcome, SlurmOptions,
+    RoundArms, RunCaps, RunOptions, RunOutcome, SlurmOptions, parse_selection,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ struct Document<'a> {
 }
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let only = selection(&args.only)?;
+    let only = parse_selection(&args.only)?;
     let mut experiment = Experiment::load(&args.experiment)?;
     prices::fill(&mut experiment, args.prices.as_deref(), settings)?;
     experiment.same_server = same_servers(&args.same_server)?;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     };
     let mut plan = Plan::build(experiment, &store, &here)?;
     plan.require_trials()?;
-    check_selection(&plan, &only)?;
+    plan.check_selection(&only)?;
     use_imports(&mut plan, &store, args, ui);
     if plan.experiment.stopping.is_some() && !args.only.is_empty() {
         return Err(Failure::bad_input(
@@ -79,17 +79,25 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     }
     print_notes(&plan, ui);
     if args.dry_run {
-        return dry_run(&plan, &only, &store, ui);
+        return preview(&plan, &only, &store, ui);
     }
     if plan.cells.is_empty() {
-        return Err(nothing_to_run(&plan));
+        return Err(Failure::infrastructure(plan.describe_nothing())
+            .hint("`assay doctor` shows what works on this machine"));
     }
     if plan.cells.iter().any(|cell| cell.sandbox == "none") {
         ui.note(
             "warning: sandbox `none` provides no isolation: agents run with your permissions on your files",
         );
     }
-    check_caps(&plan, args, &only)?;
+    let caps = RunCaps {
+        max_usd: args.max_usd,
+        max_tokens: args.max_tokens,
+        max_trials: args.max_trials,
+        no_cap: args.no_cap,
+        is_replay: args.replay.is_some(),
+    };
+    plan.check_caps(&caps, &only, &machine::is_paid)?;
     check_spending(&plan, args, &only, &store, ui)?;
     let resolver = plan.resolver(&store, &here);
     let options = RunOptions {
@@ -295,19 +303,6 @@ fn status(outcome: &RunOutcome, plan: &Plan, report: &Report) -> Status {
     }
 }
 
-/// What tells that the suite was not run as a whole, in a line of its own.
-fn unreadable_note(plan: &Plan) -> String {
-    if plan.unreadable.is_empty() {
-        return String::new();
-    }
-    let (was, them) = if plan.unreadable.len() == 1 { ("was", "it") } else { ("were", "them") };
-    format!(
-        "{} could not be read and {was} not run: {} (hint: fix {them} or exclude {them} with `\"!tasks/NAME\"` in `suite`)\n",
-        counted(plan.unreadable.len(), "task", "tasks"),
-        assay_report::clean(&plan.unreadable.join(", "))
-    )
-}
-
 fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui) -> Result<(), Failure> {
     if ui.json() {
         return ui.document(&Document {
@@ -349,7 +344,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     if let Some(stopped) = &outcome.stopped {
         line.push_str(&format!("\nstopped: {stopped} (`stop_after` in the experiment sets how many)"));
     }
-    ui.out(&(line + "\n" + &unreadable_note(plan)))
+    ui.out(&(line + "\n" + &plan.describe_unreadable()))
 }
 
 /// What may be spent, before the first request: refuses a design without a possible verdict, and names the cost.
@@ -420,78 +415,6 @@ fn slurm_options(args: &RunArgs) -> Result<SlurmOptions, Failure> {
     Ok(SlurmOptions { program, sbatch, cancel_on_interrupt: args.cancel_on_interrupt, permissions })
 }
 
-/// A model that costs money is not run without a word on how much, and a cap in USD needs prices.
-fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failure> {
-    if args.max_usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
-        return Err(Failure::bad_input("`--max-usd` must be an amount of at least 0"));
-    }
-    let selected: Vec<_> =
-        plan.cells.iter().filter(|cell| only.matches(cell, &plan.agents[cell.agent].label.name)).collect();
-    let paid: Vec<_> = plan
-        .agents
-        .iter()
-        .enumerate()
-        .filter(|(number, entry)| is_paid(&entry.spec) && selected.iter().any(|cell| cell.agent == *number))
-        // A replay answers CLI agents without their provider; the others still call theirs.
-        .filter(|(_, entry)| {
-            args.replay.is_none() || assay_agent::cli_agents::find(&entry.spec.name).is_none()
-        })
-        .map(|(_, entry)| entry)
-        .collect();
-    if args.max_usd.is_some()
-        && let Some(entry) = paid.iter().find(|entry| entry.price.is_none())
-    {
-        let model = entry.label.model.as_deref().unwrap_or_default();
-        return Err(Failure::bad_input(format!("`--max-usd` needs the price of {model}")).hint(
-            "add `price = { input = …, output = … }`, in USD for a million tokens, to its [[agents]] table",
-        ));
-    }
-    let judges = plan.experiment.judge.iter().filter(|_| plan.is_judged()).flat_map(|judge| &judge.models);
-    let judges: Vec<_> = judges
-        .filter(|judge| machine::is_paid(&judge.model, judge.base_url.as_deref(), judge.price))
-        .collect();
-    if args.max_usd.is_some()
-        && let Some(judge) = judges.iter().find(|judge| judge.price.is_none())
-    {
-        return Err(Failure::bad_input(format!("`--max-usd` needs the price of the judge {}", judge.model)).hint(
-            "add it to `[prices]`: `\"PROVIDER:MODEL\" = { input = …, output = … }`, in USD for a million tokens",
-        ));
-    }
-    if let Some(judge) = judges.first()
-        && args.max_usd.is_none()
-        && args.max_tokens.is_none()
-        && args.max_trials.is_none()
-        && !args.no_cap
-    {
-        return Err(Failure::bad_input(format!(
-            "the judge {} is a paid model, and this run has no cap",
-            judge.model
-        ))
-        .hint("set --max-usd USD, --max-tokens N or --max-trials N, or pass --no-cap"));
-    }
-    if let Some(entry) = paid.first()
-        && args.max_usd.is_none()
-        && args.max_tokens.is_none()
-        && args.max_trials.is_none()
-        && !args.no_cap
-    {
-        let model = entry.label.model.as_deref().unwrap_or_default();
-        return Err(Failure::bad_input(format!(
-            "{model} is a paid model, and this run of {} has no cap",
-            counted(selected.len(), "trial", "trials")
-        ))
-        .hint("set --max-usd USD, --max-tokens N or --max-trials N, or pass --no-cap"));
-    }
-    Ok(())
-}
-
-/// Whether somebody bills for an agent's model. A list price is a guess about the model's name, and says nothing about who
-/// bills at an address of this machine.
-fn is_paid(spec: &assay_trial::AgentSpec) -> bool {
-    let own = spec.price.filter(|_| spec.list_price.is_none());
-    spec.model.as_deref().is_some_and(|model| machine::is_paid(model, spec.base_url.as_deref(), own))
-}
-
 /// The servers of `--same-server`, in their normal form.
 pub(super) fn same_servers(given: &[String]) -> Result<Vec<String>, Failure> {
     let normal = given.iter().map(|server| {
@@ -503,20 +426,9 @@ pub(super) fn same_servers(given: &[String]) -> Result<Vec<String>, Failure> {
     normal.collect()
 }
 
-/// Results that are not used because they are of another server, in sentences.
-pub(super) fn other_servers(plan: &Plan) -> impl Iterator<Item = String> {
-    plan.left.iter().map(|(server, trials)| {
-        let (results, are) = if *trials == 1 { ("result", "is") } else { ("results", "are") };
-        let (results, server) = (counted(*trials, results, results), assay_report::clean(server));
-        format!(
-            "{results} of the server {server} {are} not used: this experiment declares another one (`--same-server {server}` uses them)"
-        )
-    })
-}
-
 /// What the plan has to say before anything runs.
 fn print_notes(plan: &Plan, ui: &Ui) {
-    for note in other_servers(plan) {
+    for note in plan.describe_other_servers() {
         ui.note(&note);
     }
     for diagnostic in &plan.diagnostics {
@@ -532,134 +444,13 @@ fn print_notes(plan: &Plan, ui: &Ui) {
     }
 }
 
-fn nothing_to_run(plan: &Plan) -> Failure {
-    let mut reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    let none = match plan.tasks.len() {
-        1 => "the task cannot".to_owned(),
-        tasks => format!("none of the {tasks} tasks can"),
-    };
-    let all = format!("{none} run on this machine: {}", reasons.join("; "));
-    Failure::infrastructure(all).hint("`assay doctor` shows what works on this machine")
-}
-
-/// `key=value` pairs, or a usage error.
-fn selection(only: &[String]) -> Result<Selection, Failure> {
-    let mut selection = Selection::default();
-    for pair in only {
-        let wrong = |message: String| {
-            Failure::bad_input(message).hint("--only task=…,condition=…,agent=…,repetition=…")
-        };
-        let (key, value) = pair
-            .split_once('=')
-            .ok_or_else(|| wrong(format!("invalid `--only {pair}`: expected KEY=VALUE")))?;
-        match key.trim() {
-            "task" => selection.tasks.push(value.to_owned()),
-            "condition" => selection.conditions.push(value.to_owned()),
-            "agent" => selection.agents.push(value.to_owned()),
-            "repetition" => {
-                let number =
-                    value.parse().map_err(|_| wrong(format!("`{value}` is not a repetition number")))?;
-                selection.repetitions.push(number);
-            }
-            other => return Err(wrong(format!("unknown key `{other}` in `--only`"))),
-        }
-    }
-    Ok(selection)
-}
-
-/// Rejects a selection that matches nothing: an empty run would look like a success.
-fn check_selection(plan: &Plan, only: &Selection) -> Result<(), Failure> {
-    let label = |agent: usize| plan.agents[agent].label.name.as_str();
-    let tasks: Vec<&str> =
-        plan.tasks.iter().map(|task| &task.name).chain(&plan.unreadable).map(String::as_str).collect();
-    let conditions: Vec<&str> = plan.experiment.conditions.iter().map(String::as_str).collect();
-    let agents: Vec<&str> = (0..plan.agents.len()).map(label).collect();
-    for (key, patterns, names) in [
-        ("task", &only.tasks, &tasks),
-        ("condition", &only.conditions, &conditions),
-        ("agent", &only.agents, &agents),
-    ] {
-        if let Some(pattern) =
-            patterns.iter().find(|pattern| !names.iter().any(|name| pattern_matches(pattern, name)))
-        {
-            let near = assay_skill::nearest(pattern, names.iter().copied());
-            let hint = if near.is_empty() {
-                format!("the experiment has {}", names.join(", "))
-            } else {
-                format!("did you mean `{}`?", near.join("` or `"))
-            };
-            return Err(Failure::bad_input(format!(
-                "`--only {key}={pattern}` matches no {key} of the experiment"
-            ))
-            .hint(hint));
-        }
-    }
-    let most = plan.experiment.most_repetitions();
-    if let Some(number) = only.repetitions.iter().find(|number| !(1..=most).contains(number)) {
-        let message = format!("`--only repetition={number}` matches no repetition of the experiment");
-        return Err(Failure::bad_input(message).hint(format!("repetitions are 1 to {most}")));
-    }
-    let meant = plan.cells.iter().any(|cell| only.matches(cell, label(cell.agent)));
-    // Where nothing at all can be run, that is what there is to say.
-    if meant || plan.cells.is_empty() {
-        return Ok(());
-    }
-    let reasons: Vec<&str> = plan
-        .excluded
-        .iter()
-        .filter(|excluded| only.covers(excluded))
-        .map(|excluded| excluded.reason.as_str())
-        .collect();
-    let why = if reasons.is_empty() { String::new() } else { format!("; excluded: {}", reasons.join("; ")) };
-    Err(Failure::bad_input(format!("`--only` matches no cell that can run{why}")))
-}
-
-fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Status, Failure> {
-    let mut arms: BTreeMap<(usize, &str), [usize; 2]> = BTreeMap::new();
-    let mut trials = BTreeMap::new();
-    for cell in &plan.cells {
-        if !only.matches(cell, &plan.agents[cell.agent].label.name) {
-            continue;
-        }
-        let there = *trials.entry(&cell.trial).or_insert_with(|| {
-            store.record(&cell.trial).is_ok_and(|record| record.is_some_and(|record| record.outcome.counts()))
-        });
-        let counts = arms.entry((cell.agent, &cell.condition)).or_default();
-        counts[0] += 1;
-        counts[1] += usize::from(there);
-    }
-    let cached = trials.values().filter(|there| **there).count();
+/// Says what would be executed.
+fn preview(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Status, Failure> {
+    let preview = plan.preview_run(only, store);
     if ui.json() {
-        let arms: Vec<Value> = arms
-            .iter()
-            .map(|((agent, condition), [cells, there])| {
-                let label = &plan.agents[*agent].label;
-                json!({ "agent": label.name, "model": label.model, "condition": condition, "cells": cells, "cached": there })
-            })
-            .collect();
-        ui.document(&json!({
-            "schema": "assay.dry-run/2",
-            "run": plan.experiment.name,
-            "planned": trials.len(),
-            "cached": cached,
-            "checks": plan.checks.iter().map(|check| 1 + usize::from(check.oracle.is_some())).sum::<usize>(),
-            "arms": arms,
-            "excluded": plan.excluded,
-            "unreadable": plan.unreadable,
-        }))?;
+        ui.document(&preview.json_document())?;
     } else {
-        let planned = counted(trials.len(), "trial", "trials");
-        let mut text = format!("{}: {planned}, {} cached\n", plan.experiment.name, group_digits(cached));
-        for ((agent, condition), [cells, there]) in &arms {
-            let label = &plan.agents[*agent].label;
-            let model = label.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
-            let cells = counted(*cells, "trial", "trials");
-            text.push_str(&format!("  {}{model}, {condition}: {cells}, {there} cached\n", label.name));
-        }
-        text.push_str(&unreadable_note(plan));
-        ui.out(&text)?;
+        ui.out(&preview.render_text())?;
     }
     Ok(if plan.unreadable.is_empty() { Status::Done } else { Status::DidNotHold })
 }

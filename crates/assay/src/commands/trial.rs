@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_gateway::Budget;
+use assay_report::trial_heading;
 use assay_store::{Claim, Outcome, Record, Store, StoreError, TrialId};
 use assay_trial::condition::ConditionRef;
 use assay_trial::{
@@ -11,7 +12,6 @@ use assay_trial::{
 };
 use serde_json::json;
 
-use super::show::heading;
 use crate::args::task::TaskRunArgs;
 use crate::args::trial::{TrialArgs, TrialExecArgs, TrialWhat};
 use crate::config::Settings;
@@ -70,7 +70,7 @@ fn print(record: &Record, folder: &Path, kept: Option<&Path>, store: &Path, ui: 
             &json!({ "schema": "assay.trial-run/1", "record": record, "folder": folder, "kept": kept }),
         );
     }
-    ui.out(&heading(&record.trial, Some(record), folder))?;
+    ui.out(&trial_heading(&record.trial, Some(record), folder))?;
     if let Some(kept) = kept {
         ui.out(&format!("  sandbox folders: {}\n", kept.display()))?;
     }

@@ -1,17 +1,17 @@
 //! What errors of the libraries mean to the caller: a bad input or a failure of the machine, and what to do about it.
 
-use std::collections::BTreeMap;
 use std::error::Error as _;
 
 use assay_model::ModelError;
-use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
 use assay_skill::corpus::input::InputError;
 use assay_store::{ArchiveError, StoreError};
-use assay_trial::import::ImportError;
+use assay_trial::import::rubric_experiment::RubricExperimentError;
+use assay_trial::import::{ImportError, ImportOptionError, count_lines};
+use assay_trial::task_check::TaskCheckError;
 use assay_trial::{
-    BatchError, EmptyConditions, ExperimentError, NotPermitted, PlanError, ResolveError, RunError,
-    SingleTrialError, SlurmError, SpecError,
+    BatchError, CapError, EmptyConditions, ExperimentError, NotPermitted, PlanError, ResolveError, RunError,
+    SelectionError, SingleTrialError, SlurmError, SpecError, WorkerError,
 };
 
 use super::Failure;
@@ -23,6 +23,13 @@ impl From<assay_lint::BaselineError> for Failure {
             message = format!("{message}: {cause}");
         }
         Self::bad_input(message).hint("--update-baseline writes it anew")
+    }
+}
+
+impl From<assay_lint::config::LintConfigError> for Failure {
+    fn from(error: assay_lint::config::LintConfigError) -> Self {
+        let assay_lint::config::LintConfigError { message, hint, details } = error;
+        Self::BadInput { message, hint, source: None, details }
     }
 }
 
@@ -94,6 +101,22 @@ impl From<PlanError> for Failure {
     }
 }
 
+impl From<SelectionError> for Failure {
+    fn from(SelectionError { message, hint }: SelectionError) -> Self {
+        Self::BadInput { message, hint, source: None, details: Vec::new() }
+    }
+}
+
+impl From<CapError> for Failure {
+    fn from(error: CapError) -> Self {
+        let failure = Self::bad_input(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
@@ -133,6 +156,31 @@ impl From<SingleTrialError> for Failure {
                 Self::infrastructure(error.to_string()).hint("run `assay doctor` for suggested fixes")
             }
             error => Self::infrastructure(assay_diagnostic::chain(&error)),
+        }
+    }
+}
+
+impl From<TaskCheckError> for Failure {
+    fn from(error: TaskCheckError) -> Self {
+        match error {
+            TaskCheckError::Store(error) => error.into(),
+            TaskCheckError::Run(error) => error.into(),
+            error => Self::infrastructure(error.to_string()),
+        }
+    }
+}
+
+impl From<WorkerError> for Failure {
+    fn from(error: WorkerError) -> Self {
+        match error {
+            WorkerError::Store(error) => error.into(),
+            WorkerError::Batch(error) => error.into(),
+            WorkerError::Run(error) => error.into(),
+            WorkerError::Experiment(error) => error.into(),
+            WorkerError::NotPermitted(error) => error.into(),
+            WorkerError::Unsandboxed(_) => Self::bad_input(error.to_string())
+                .hint("if you trust the experiment, pass --allow-unsandboxed"),
+            error => Self::bad_input(error.to_string()),
         }
     }
 }
@@ -282,6 +330,28 @@ impl From<IndexError> for Failure {
     }
 }
 
+impl From<ImportOptionError> for Failure {
+    fn from(error: ImportOptionError) -> Self {
+        let failure = Self::bad_input(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<RubricExperimentError> for Failure {
+    fn from(error: RubricExperimentError) -> Self {
+        match error {
+            RubricExperimentError::Store(error) => error.into(),
+            RubricExperimentError::Exists(_) => {
+                Self::bad_input(error.to_string()).hint("choose another file")
+            }
+            error => Self::bad_input(error.to_string()),
+        }
+    }
+}
+
 impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         let message = error.to_string();
@@ -291,16 +361,11 @@ impl From<ImportError> for Failure {
                 message,
                 hint: Some("DIR is a job's folder, a folder of jobs, or a trial's".to_owned()),
                 source: None,
-                details: lines(&unusable).collect(),
+                details: count_lines(&unusable).collect(),
             },
             _ => Self::bad_input(message),
         }
     }
-}
-
-/// How often each reason was met, one a line.
-pub(crate) fn lines(counts: &BTreeMap<String, usize>) -> impl Iterator<Item = String> {
-    counts.iter().map(|(what, n)| format!("{n:6}  {}", clean(what)))
 }
 
 #[cfg(test)]

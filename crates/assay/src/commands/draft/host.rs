@@ -11,16 +11,17 @@ use assay_sandbox::Sandbox;
 use assay_skill::Package;
 use assay_task::Task;
 use assay_task::check::Finding;
+use assay_trial::task_check::{TaskCheckEvent, TaskCheckEvents, TaskChecker, read_memory_size};
 use assay_trial::{MachineContext, Permissions, Sandboxes};
 
-use crate::commands::task::execute::Executor;
-use crate::commands::task::{memory, review};
+use crate::commands::task::{TaskCheckLines, close_checker, open_checker, review};
 use crate::config::Settings;
+use crate::failure::Failure;
 use crate::machine;
 use crate::ui::Ui;
 
 /// Concurrent trials of a task's checks.
-const JOBS: usize = 2;
+const JOBS: u16 = 2;
 
 /// The command line as the host of stages.
 pub(super) struct CommandHost<'a> {
@@ -28,27 +29,36 @@ pub(super) struct CommandHost<'a> {
     pub(super) permissions: Permissions,
     pub(super) ui: &'a Ui,
     /// What executes checks, once one was executed.
-    pub(super) executor: Option<Executor<'static>>,
+    pub(super) executor: Option<TaskChecker<'static>>,
+}
+
+/// Prints what happens while tasks are checked, but that it begins: the stages say so.
+struct CheckNotes<'a>(&'a Ui);
+
+impl TaskCheckEvents for CheckNotes<'_> {
+    fn handle_event(&self, event: &TaskCheckEvent<'_>) {
+        if !matches!(event, TaskCheckEvent::Executing { .. }) {
+            TaskCheckLines(self.0).handle_event(event);
+        }
+    }
 }
 
 impl DraftHost for CommandHost<'_> {
     fn check_task(&mut self, task: &Task, findings: &mut Vec<Finding>) -> Result<CheckedTask, ErrorCause> {
         let executor = match &mut self.executor {
             Some(executor) => executor,
-            none => none.insert(Executor::new(JOBS, ORACLE_TRIALS, None, self.settings)?),
+            none => none.insert(open_checker(Some(JOBS), ORACLE_TRIALS, None, self.settings)?),
         };
-        let executed = executor.execute(task, self.ui)?;
-        let unchecked = executed.unchecked().first().cloned();
+        let executed = executor.execute_task(task, &CheckNotes(self.ui)).map_err(Failure::from)?;
+        let unchecked = executed.unchecked_parts().first().cloned();
         if unchecked.is_none() {
             executed.add_findings(task, findings);
         }
-        Ok(CheckedTask { output: executed.output(), unchecked })
+        Ok(CheckedTask { output: executed.printed_output(), unchecked })
     }
 
     fn finish_checks(&mut self) {
-        if let Some(executor) = self.executor.take() {
-            executor.finish(self.ui);
-        }
+        close_checker(self.executor.take(), self.ui);
     }
 
     fn open_sandbox(&self) -> Result<Arc<dyn Sandbox>, ErrorCause> {
@@ -64,7 +74,7 @@ impl DraftHost for CommandHost<'_> {
     }
 
     fn memory_bytes(&self) -> Option<u64> {
-        memory()
+        read_memory_size()
     }
 
     fn is_paid(&self, model: &str, base_url: Option<&str>, price: Option<Price>) -> bool {

@@ -3,6 +3,7 @@
 use assay_judge::{
     ImportedRubric, ImportedRubrics, RecordedScores, RubricImport, RubricRefusal, import_rubrics,
 };
+use assay_trial::import::rubric_experiment::write_rubric_experiment;
 use serde_json::json;
 
 use crate::args::import::ImportRubricArgs;
@@ -33,7 +34,7 @@ pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
     if let Some(file) = &args.experiment {
         let tasks: Vec<&str> =
             imported.iter().filter(|one| one.is_task).map(|one| one.task.as_str()).collect();
-        super::rubric_experiment::write(file, &args.out, &args.image, &tasks, &scenarios, &args.path)?;
+        write_rubric_experiment(file, &args.out, &args.image, &tasks, &scenarios, &args.path)?;
         ui.note(&format!("wrote {}; set the model of its agent and of its judge", file.display()));
     }
     if ui.json() {

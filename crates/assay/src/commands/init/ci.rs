@@ -1,51 +1,16 @@
 //! `assay init ci`: a policy that the repository's suite can meet, and workflows that run it.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_gate::{
-    ENOUGH, ExperimentSize, MARGIN, Policy, SkillTerms, Terms, WIDEST_MARGIN, level, written_margin,
-};
-use assay_report::counted;
-use assay_trial::Experiment;
+use assay_gate::scaffold::{ScaffoldError, find_contents, fit_policy, relative_name, write_policy};
 
-use super::files::{ignore_store, toml_text, write};
+use super::files::{ignore_store, write};
 use crate::failure::Failure;
 use crate::ui::Ui;
 
 const POLICY: &str = include_str!("../../templates/gate.toml");
 const GITHUB: &str = include_str!("../../templates/github.yml");
 const GITLAB: &str = include_str!("../../templates/gitlab.yml");
-
-/// The error budget of the policy that is written.
-const BUDGET: f64 = 0.05;
-
-/// Folders are searched to this depth.
-const DEPTH: usize = 8;
-
-/// Files in which the repository's experiments and skills are sought, at most.
-const MOST_FILES: usize = 100_000;
-
-/// What was found of a repository.
-#[derive(Debug, Default)]
-struct RepositoryContents {
-    experiments: Vec<PathBuf>,
-    /// Folders with a SKILL.md.
-    skills: Vec<PathBuf>,
-}
-
-/// What the policy says of the suite.
-struct Suite {
-    /// Patterns of skills.
-    skills: Vec<String>,
-    experiment: String,
-    margin: f64,
-    /// Whether undecided skills are only reported.
-    warns: bool,
-    /// What the suite supports.
-    comment: Vec<String>,
-}
 
 pub(super) fn run(
     dir: &Path,
@@ -60,8 +25,7 @@ pub(super) fn run(
     {
         return Err(Failure::bad_input(format!("`--revision {revision}` is not the name of a commit")));
     }
-    let mut found = RepositoryContents::default();
-    search(dir, 0, &mut found, &mut 0);
+    let found = find_contents(dir);
     let experiment = match (experiment, found.experiments.as_slice()) {
         (Some(given), _) => {
             Some(if given.is_dir() { given.join("experiment.toml") } else { given.to_owned() })
@@ -69,14 +33,14 @@ pub(super) fn run(
         (None, []) => None,
         (None, [one]) => Some(one.clone()),
         (None, several) => {
-            let names: Vec<String> = several.iter().map(|path| relative(dir, path)).collect();
+            let names: Vec<String> = several.iter().map(|path| relative_name(dir, path)).collect();
             let message = format!("{} has several experiments: {}", dir.display(), names.join(", "));
             return Err(Failure::bad_input(message)
                 .hint("name the one that measures the skills: assay init ci --experiment PATH"));
         }
     };
-    let suite = experiment.as_deref().map(|path| suite(dir, path, &found)).transpose()?;
-    let policy = policy(suite.as_ref());
+    let suite = experiment.as_deref().map(|path| fit_policy(dir, path, &found)).transpose()?;
+    let policy = write_policy(POLICY, suite.as_ref());
     // A commit cannot be moved, as a tag can.
     let pinned = |text: &str| text.replace("{revision}", revision);
     let (github, gitlab) = (pinned(GITHUB), pinned(GITLAB));
@@ -104,177 +68,16 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Finds experiments and skills. Folders of tasks, of stores and of Git are left out.
-fn search(folder: &Path, depth: usize, found: &mut RepositoryContents, files: &mut usize) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        *files += 1;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_skipped = name.starts_with('.') || matches!(&*name, "node_modules" | "target");
-        if is_skipped || path.is_symlink() || *files > MOST_FILES {
-            continue;
-        }
-        if path.is_dir() {
-            if depth < DEPTH && !path.join("task.toml").is_file() {
-                search(&path, depth + 1, found, files);
+impl From<ScaffoldError> for Failure {
+    fn from(error: ScaffoldError) -> Self {
+        let message = error.to_string();
+        match error {
+            ScaffoldError::NoSkill(_) => {
+                Self::bad_input(message).hint("run it at the root of the repository with the skills")
             }
-        } else if name == "SKILL.md" {
-            found.skills.push(folder.to_owned());
-        } else if path.extension().is_some_and(|extension| extension == "toml")
-            && Experiment::load(&path).is_ok()
-        {
-            found.experiments.push(path);
+            ScaffoldError::TooFewTasks { .. } => Self::bad_input(message)
+                .hint("write tasks with `assay init task`, and pair them with the skill in the experiment"),
+            ScaffoldError::Policy(error) => error.into(),
         }
     }
-}
-
-/// The policy for a repository's experiment.
-fn suite(dir: &Path, experiment: &Path, found: &RepositoryContents) -> Result<Suite, Failure> {
-    let name = relative(dir, experiment);
-    let all: Vec<String> = found.skills.iter().map(|skill| relative(dir, skill)).collect();
-    let terms = terms_of(dir, &all, &name)?;
-    let sizes: Vec<(String, ExperimentSize)> =
-        terms.skills.iter().filter_map(|(skill, of)| Some((skill.clone(), size(of)?))).collect();
-    let first = level(BUDGET, 1, 1);
-    let measured: Vec<(&str, &ExperimentSize, f64)> = sizes
-        .iter()
-        .filter_map(|(skill, size)| Some((skill.as_str(), size, size.supported_margin(first)?)))
-        .collect();
-    let widest = measured.iter().max_by(|one, other| one.2.total_cmp(&other.2));
-    let Some((smallest, size, supported)) = widest else {
-        let count = counted(all.len(), "skill", "skills");
-        return Err(Failure::bad_input(format!(
-            "{name} measures none of {count} with five tasks or more, so that no policy can be met"
-        ))
-        .hint("write tasks with `assay init task`, and pair them with the skill in the experiment"));
-    };
-    let written = written_margin(*supported);
-    let (warns, margin) = (written.is_none(), written.unwrap_or(MARGIN));
-    let needed = size.tasks_for_equal(MARGIN, first);
-    let mut comment = vec![format!(
-        "{smallest}: {} × {} support a margin of {supported:.2}: a version that is equal passes with {:.0}% probability. A margin of {MARGIN:.2} takes about {}",
-        counted(size.clusters.len(), "task", "tasks"),
-        counted(size.repetitions, "repetition", "repetitions"),
-        100.0 * ENOUGH,
-        needed.map_or("2,000 tasks or more".to_owned(), |needed| counted(needed, "task", "tasks")),
-    )];
-    if warns {
-        comment.push(format!(
-            "No margin up to {WIDEST_MARGIN:.2} is supported, so undecided skills are reported and do not fail (`on_undecided`)"
-        ));
-    }
-    let kept: BTreeSet<&str> = measured.iter().map(|(skill, _, _)| *skill).collect();
-    let missing: Vec<&String> = all.iter().filter(|skill| !kept.contains(skill.as_str())).collect();
-    if !missing.is_empty() {
-        comment.push(format!(
-            "{} with fewer than five tasks {} not covered: {}",
-            counted(missing.len(), "skill", "skills"),
-            if missing.len() == 1 { "is" } else { "are" },
-            missing.iter().map(|skill| skill.as_str()).collect::<Vec<_>>().join(", ")
-        ));
-    }
-    let skills = patterns(&all, &kept);
-    Ok(Suite { skills, experiment: name, margin, warns, comment })
-}
-
-/// What each of the skills would be measured by.
-fn terms_of(dir: &Path, skills: &[String], experiment: &str) -> Result<Terms, Failure> {
-    let quoted: Vec<String> = skills.iter().map(|skill| quote(&escape(skill))).collect();
-    let text = format!(
-        "schema = \"assay.gate-policy/1\"\n[[rules]]\nskills = [{}]\nexperiment = {}\nrequire = \"non-inferior\"\n",
-        quoted.join(", "),
-        quote(experiment)
-    );
-    if skills.is_empty() {
-        return Err(Failure::bad_input(format!("{} has no SKILL.md", dir.display()))
-            .hint("run it at the root of the repository with the skills"));
-    }
-    Ok(Terms::of(&Policy::parse(&dir.join("gate.toml"), &text)?))
-}
-
-/// The size of a skill's experiment; `None` without tasks.
-fn size(terms: &SkillTerms) -> Option<ExperimentSize> {
-    let experiment = terms.experiment.as_ref()?;
-    let mut names: Vec<&str> = Vec::new();
-    let clusters: Vec<Option<u64>> = terms
-        .tasks
-        .values()
-        .filter(|task| !task.negative_control)
-        .map(|task| {
-            let cluster = task.cluster.as_deref()?;
-            let at = names.iter().position(|known| *known == cluster).unwrap_or_else(|| {
-                names.push(cluster);
-                names.len() - 1
-            });
-            Some(at as u64)
-        })
-        .collect();
-    let repetitions = experiment.repetitions as usize;
-    (!clusters.is_empty()).then(|| ExperimentSize { clusters, ..ExperimentSize::of(0, repetitions) })
-}
-
-/// The skills as patterns: a folder whose skills are all measured is one.
-fn patterns(all: &[String], kept: &BTreeSet<&str>) -> Vec<String> {
-    let parent = |skill: &str| skill.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned());
-    let parents: BTreeSet<String> = kept.iter().map(|skill| parent(skill)).collect();
-    let mut found = Vec::new();
-    for folder in parents {
-        let inside: Vec<&String> = all.iter().filter(|skill| parent(skill) == folder).collect();
-        if !folder.is_empty() && inside.iter().all(|skill| kept.contains(skill.as_str())) {
-            found.push(format!("{}/*", escape(&folder)));
-        } else {
-            found.extend(
-                inside.iter().filter(|skill| kept.contains(skill.as_str())).map(|skill| escape(skill)),
-            );
-        }
-    }
-    found
-}
-
-/// The policy's text.
-fn policy(suite: Option<&Suite>) -> String {
-    let comment = |suite: &Suite| {
-        suite.comment.iter().map(|line| format!("# {}.\n", line.trim_end_matches('.'))).collect::<String>()
-    };
-    let quoted = |skills: &[String]| skills.iter().map(|skill| quote(skill)).collect::<Vec<_>>().join(", ");
-    let (skills, experiment, margin, undecided, about, without) = match suite {
-        None => {
-            let (skills, experiment) = (quote("skills/*"), quote("experiment.toml"));
-            (skills, experiment, MARGIN, "fail", String::new(), "fail")
-        }
-        Some(suite) => {
-            let word = if suite.warns { "warn" } else { "fail" };
-            let without =
-                if suite.comment.iter().any(|line| line.contains("not covered")) { "warn" } else { "fail" };
-            (quoted(&suite.skills), quote(&suite.experiment), suite.margin, word, comment(suite), without)
-        }
-    };
-    let least = if suite.is_some_and(|suite| suite.warns) { "min_power = 0.0\n" } else { "" };
-    POLICY
-        .replace("{skills}", &skills)
-        .replace("{experiment}", &experiment)
-        .replace("{margin}", &format!("{margin:.2}"))
-        .replace("{undecided}", undecided)
-        .replace("{min_power}", least)
-        .replace("{without}", without)
-        .replace("{about}", &about)
-}
-
-fn quote(text: &str) -> String {
-    format!("\"{}\"", toml_text(text))
-}
-
-/// A path as a pattern that matches nothing else.
-fn escape(path: &str) -> String {
-    path.chars()
-        .map(
-            |c| if matches!(c, '*' | '?' | '[' | ']' | '{' | '}') { format!("[{c}]") } else { c.to_string() },
-        )
-        .collect()
-}
-
-fn relative(dir: &Path, path: &Path) -> String {
-    path.strip_prefix(dir).unwrap_or(path).display().to_string()
 }

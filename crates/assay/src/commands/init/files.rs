@@ -6,11 +6,6 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::ui::Ui;
 
-/// The inside of a TOML string.
-pub(super) fn toml_text(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect::<String>().replace('\\', "\\\\").replace('"', "\\\"")
-}
-
 /// Keeps the store and the files that a gate writes out of Git: adds to `.gitignore` what it does not have.
 pub(super) fn ignore_store(dir: &Path, ui: &Ui) -> Result<(), Failure> {
     let path = dir.join(".gitignore");

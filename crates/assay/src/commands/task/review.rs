@@ -1,31 +1,29 @@
 //! `assay task review`: a benchmark report for each task.
 
-mod document;
-mod markdown;
-mod oracle;
-mod recommend;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use assay_analysis::{TaskResults, task_results};
+use assay_diagnostic::Severity;
 use assay_draft::proposal::read_task;
 use assay_draft::review::{Fault, Reference, review};
+use assay_report::task_review::{
+    OracleResults, OracleTrial, ReviewChoice, ReviewedTask, TaskReview, TaskReviewDocument, distinct_names,
+    review_markdown, summarize_reviews,
+};
 use assay_report::{clean, redact};
 use assay_skill::{Library, Package};
 use assay_store::{RunFolder, Store};
 use assay_task::Task;
-use assay_task::check::{self, Context};
-use assay_trial::Experiment;
+use assay_task::check::{self, Context, Finding};
+use assay_trial::task_check::{
+    TaskChecker, TaskTrialSummary, TaskTrials, check_context, report_refusal, report_unusable,
+};
+use assay_trial::{Experiment, rubric_of};
 
-use self::document::{Document, Review, TaskPart};
-use self::oracle::Oracle;
-use self::recommend::{Choice, recommend};
-use super::checked::{refused, unusable};
-use super::context::{context, open_experiment};
-use super::execute::{Executed, Executor, jobs};
+use super::{TaskCheckLines, close_checker, open_checker, open_experiment};
 use crate::args::task::TaskReviewArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -39,8 +37,9 @@ pub(super) fn run(args: &TaskReviewArgs, settings: &Settings, ui: &Ui) -> Result
     let (experiment, library) = open_experiment(args.experiment.as_deref(), args.permissions)?;
     let runs = Runs::open(&args.runs, settings)?;
     let found = check::find(&args.dirs);
-    let unreadable = found.refused.iter().map(refused);
-    let mut document = Document::new(unreadable.map(|checked| (checked.path, checked.findings)).collect());
+    let unreadable = found.refused.iter().map(report_refusal);
+    let mut document =
+        TaskReviewDocument::new(unreadable.map(|checked| (checked.path, checked.findings)).collect());
     let mut executor = None;
     let cancel = machine::interrupted()?;
     let mut interrupted = false;
@@ -48,19 +47,19 @@ pub(super) fn run(args: &TaskReviewArgs, settings: &Settings, ui: &Ui) -> Result
         let task = match Task::load(&path) {
             Ok(task) => task,
             Err(error) => {
-                let checked = unusable(path, &error);
+                let checked = report_unusable(path, &error);
                 document.unreadable.push((checked.path, checked.findings));
                 continue;
             }
         };
         let skills = skills_of(&task, experiment.as_ref(), &library);
-        let context = context(&task, experiment.as_ref(), &library, false);
+        let context = check_context(&task, experiment.as_ref(), &library, false);
         let executor = if args.r#static {
             None
         } else {
             Some(match &mut executor {
                 Some(executor) => executor,
-                none => none.insert(new_executor(args.jobs, experiment.as_ref(), settings)?),
+                none => none.insert(open_checker(args.jobs, ORACLE_TRIALS, experiment.as_ref(), settings)?),
             })
         };
         let review = review_task(&task, &skills, &context, executor, &runs, ui)?;
@@ -70,26 +69,16 @@ pub(super) fn run(args: &TaskReviewArgs, settings: &Settings, ui: &Ui) -> Result
             break;
         }
     }
-    if let Some(executor) = executor {
-        executor.finish(ui);
-    }
+    close_checker(executor, ui);
     print(&document, args.out.as_deref(), ui)?;
     Ok(match document.tasks.iter().map(|review| review.recommendation.choice).min() {
         _ if interrupted => Status::Interrupted,
         None => Status::BadInput,
         Some(_) if !document.unreadable.is_empty() => Status::DidNotHold,
-        Some(Choice::Reject) => Status::DidNotHold,
+        Some(ReviewChoice::Reject) => Status::DidNotHold,
         Some(_) if document.tasks.iter().any(|review| review.oracle.is_unchecked()) => Status::Infrastructure,
         Some(_) => Status::Done,
     })
-}
-
-fn new_executor<'a>(
-    asked: Option<u16>,
-    experiment: Option<&'a Experiment>,
-    settings: &Settings,
-) -> Result<Executor<'a>, Failure> {
-    Executor::new(jobs(asked), ORACLE_TRIALS, experiment, settings)
 }
 
 /// The report of a task. Without an executor nothing is executed.
@@ -97,36 +86,39 @@ fn review_task(
     task: &Task,
     skills: &[Package],
     context: &Context<'_>,
-    executor: Option<&mut Executor<'_>>,
+    executor: Option<&mut TaskChecker<'_>>,
     runs: &Runs,
     ui: &Ui,
-) -> Result<Review, Failure> {
+) -> Result<TaskReview, Failure> {
     let mut findings = check::check(task, context);
     let is_static = executor.is_none();
     let executed = match executor {
-        None => Executed::default(),
-        Some(executor) => {
-            ui.detail(&format!(
-                "{}: running the oracle {ORACLE_TRIALS} times and the no-op check",
-                task.name
-            ));
-            executor.execute(task, ui)?
-        }
+        None => TaskTrials::default(),
+        Some(executor) => executor.execute_task(task, &TaskCheckLines(ui))?,
     };
     executed.add_findings(task, &mut findings);
-    let faults = faults(task, skills);
+    findings.extend(find_faults(task, skills));
     let (results, other_versions) = runs.of(task)?;
-    let oracle = Oracle::new(&executed, is_static);
-    let recommendation = recommend(&findings, &faults, &oracle, &results);
-    Ok(Review {
-        path: task.root.clone(),
-        task: TaskPart::new(task, skills),
-        oracle,
-        policy: document::policy(&findings, &faults, task),
-        results,
-        other_versions,
-        recommendation,
-    })
+    let oracle = OracleResults {
+        is_static,
+        sandbox: executed.sandbox_name().map(str::to_owned),
+        trials: executed.named_trials().into_iter().map(oracle_trial).collect(),
+        unchecked: executed.unchecked_parts().to_vec(),
+    };
+    let rubric = task.graded_by.has_rubric().then(|| rubric_of(task).ok()).flatten();
+    let items = rubric.iter().flat_map(|rubric| &rubric.sets).flat_map(|set| &set.items);
+    let part = ReviewedTask::new(task, skills, items.map(|item| item.text.clone()).collect());
+    Ok(TaskReview::new(task, part, &findings, oracle, results, other_versions))
+}
+
+fn oracle_trial((agent, trial): (&'static str, &TaskTrialSummary)) -> OracleTrial {
+    OracleTrial {
+        agent,
+        outcome: trial.outcome,
+        reward: trial.reward,
+        tests: trial.rewards.clone(),
+        seconds: trial.seconds,
+    }
 }
 
 /// Writes the reports of tasks to `out`, as NAME.md, with all runs of the store. A report of the same task is kept.
@@ -150,7 +142,7 @@ pub(in crate::commands) fn write_reviews(
         }
         let executor = match &mut executor {
             Some(executor) => executor,
-            none => none.insert(new_executor(None, None, settings)?),
+            none => none.insert(open_checker(None, ORACLE_TRIALS, None, settings)?),
         };
         let context = Context {
             skills: skills.iter().collect(),
@@ -163,27 +155,14 @@ pub(in crate::commands) fn write_reviews(
                 .hint("check that the path is writable and has free space")
         };
         fs::create_dir_all(out).map_err(failed)?;
-        let text = redact(&markdown::review(&review), &machine::secrets()) + &mark;
+        let text = redact(&review_markdown(&review), &machine::secrets()) + &mark;
         assay_fs::replace_file(&file, text.as_bytes()).map_err(failed)?;
     }
-    if let Some(executor) = executor {
-        executor.finish(ui);
-    }
+    close_checker(executor, ui);
     Ok(())
 }
 
-/// Names for files: those of the tasks, with a number where a name occurs again.
-fn distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut distinct: Vec<String> = Vec::new();
-    for name in names {
-        let numbered = (2..).map(|number: u32| format!("{name}-{number}"));
-        let free = std::iter::once(name.to_owned()).chain(numbered).find(|own| !distinct.contains(own));
-        distinct.extend(free);
-    }
-    distinct
-}
-
-fn print(document: &Document, out: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
+fn print(document: &TaskReviewDocument, out: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
     let secrets = machine::secrets();
     if let Some(out) = out {
         let failed = |error| {
@@ -193,7 +172,7 @@ fn print(document: &Document, out: Option<&Path>, ui: &Ui) -> Result<(), Failure
         fs::create_dir_all(out).map_err(failed)?;
         let names = distinct_names(document.tasks.iter().map(|review| review.task.name.as_str()));
         for (review, name) in document.tasks.iter().zip(names) {
-            let text = redact(&markdown::review(review), &secrets);
+            let text = redact(&review_markdown(review), &secrets);
             let file = out.join(format!("{name}.md"));
             assay_fs::replace_file(&file, text.as_bytes()).map_err(failed)?;
         }
@@ -209,10 +188,10 @@ fn print(document: &Document, out: Option<&Path>, ui: &Ui) -> Result<(), Failure
     }
     if out.is_none() {
         for review in &document.tasks {
-            ui.out(&format!("{}\n", redact(&markdown::review(review), &secrets)))?;
+            ui.out(&format!("{}\n", redact(&review_markdown(review), &secrets)))?;
         }
     }
-    ui.out(&markdown::summary(document))
+    ui.out(&summarize_reviews(document))
 }
 
 /// The skills that belong to a task: its own, those that it requires, and those that an experiment pairs it with.
@@ -227,15 +206,16 @@ fn skills_of(task: &Task, experiment: Option<&Experiment>, library: &Library) ->
     skills
 }
 
-/// The checks of drafts that apply to every task.
-fn faults(task: &Task, skills: &[Package]) -> Vec<Fault> {
+/// The checks of drafts that apply to every task, as warnings.
+fn find_faults(task: &Task, skills: &[Package]) -> Vec<Finding> {
     let files = read_task(&task.root);
     let skills: Vec<(&str, &str)> =
         skills.iter().map(|skill| (skill.name.as_str(), skill.document.as_str())).collect();
     let mut faults = review(&files, &Reference { skills: &skills, examples: &[], others: &[] });
     let mut seen = BTreeSet::new();
     faults.retain(|fault| seen.insert((fault.code.clone(), fault.message.clone())));
-    faults
+    let finding = |fault: Fault| Finding::new(Severity::Warning, &fault.code, "", fault.message, "");
+    faults.into_iter().map(finding).collect()
 }
 
 /// The runs that may have results.
@@ -270,21 +250,5 @@ impl Runs {
             }
         }
         Ok((results, others))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distinct_names;
-
-    #[test]
-    fn files_of_tasks_of_one_name_have_numbers() {
-        let check = |names: &[&str], expected: &[&str]| {
-            assert_eq!(distinct_names(names.iter().copied()), expected);
-        };
-        check(&["a", "b"], &["a", "b"]);
-        check(&["a", "a", "a"], &["a", "a-2", "a-3"]);
-        check(&["a", "a", "a-2"], &["a", "a-2", "a-2-2"]);
-        check(&["a-2", "a", "a"], &["a-2", "a", "a-3"]);
     }
 }

@@ -5,19 +5,39 @@ use std::path::{Path, PathBuf};
 
 use assay_judge::Scenario;
 use assay_skill::Package;
-use assay_store::write_new;
+use assay_store::{StoreError, write_new};
 
-use crate::failure::Failure;
+/// Why an experiment cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum RubricExperimentError {
+    /// Its folder cannot be created.
+    #[error("cannot create {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It exists.
+    #[error("{} exists", .0.display())]
+    Exists(PathBuf),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
-/// Writes an experiment with the tasks below `out` and the skills beside their scenarios.
-pub(super) fn write(
+/// Writes an experiment with the tasks below `out` and the skills beside their scenarios, which were found in `searched`.
+///
+/// # Errors
+/// The file exists or cannot be written.
+pub fn write_rubric_experiment(
     file: &Path,
     out: &Path,
     image: &str,
     tasks: &[&str],
     scenarios: &[Scenario],
     searched: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), RubricExperimentError> {
     let folder = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let base = if searched.is_dir() { searched } else { searched.parent().unwrap_or(Path::new(".")) };
     let mut library: BTreeMap<PathBuf, String> = BTreeMap::new();
@@ -55,11 +75,11 @@ pub(super) fn write(
         toml_text(image)
     ));
     std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::bad_input(format!("cannot create {}: {error}", folder.display())))?;
+        .map_err(|source| RubricExperimentError::Folder { path: folder.to_path_buf(), source })?;
     if write_new(file, text.as_bytes())? {
         Ok(())
     } else {
-        Err(Failure::bad_input(format!("{} exists", file.display())).hint("choose another file"))
+        Err(RubricExperimentError::Exists(file.to_path_buf()))
     }
 }
 

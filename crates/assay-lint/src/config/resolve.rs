@@ -10,78 +10,113 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_lint::{Client, Level, Options, Policy, Selection, Selector};
+use super::{LintConfig, LintConfigError, find_config, is_link, read_config};
+use crate::{Client, Level, Options, Policy, Selection, Selector};
 
-use super::LintArgs;
-use crate::config::lint::{LintConfig, find, is_link, read};
-use crate::failure::Failure;
-use crate::ui::Ui;
+/// What a caller says of the rules.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LintFlags<'a> {
+    /// What is linted.
+    pub paths: &'a [PathBuf],
+    /// The configuration that is named in place of `assay.toml`.
+    pub config: Option<&'a Path>,
+    /// Whether no `assay.toml` is read.
+    pub no_config: bool,
+    /// Names of clients; all if empty.
+    pub clients: &'a [String],
+    /// The rules that are reported.
+    pub select: &'a [String],
+    /// The rules that are not reported.
+    pub ignore: &'a [String],
+    /// Whether suppressed findings are reported.
+    pub ignore_suppressions: bool,
+    /// The context window, in tokens.
+    pub context_window: Option<usize>,
+    /// Whether findings are counted by rule: then by all rules, those that are off by default among them.
+    pub count: bool,
+}
 
-/// The options that flags and configurations come to, and whether a configuration that is not the caller's could not be read.
-pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failure> {
-    let here = std::env::current_dir()
-        .map_err(|error| Failure::bad_input(format!("cannot find the working folder: {error}")))?;
+/// What a caller should know of the configurations.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConfigNotice {
+    /// A file that is not read, or holds in part.
+    Note(String),
+    /// A file that is not the caller's and cannot be read: the rules run without it.
+    Unreadable(LintConfigError),
+}
+
+/// The options that flags and configurations come to, with the working folder `here`.
+///
+/// # Errors
+/// A rule that does not exist, or a configuration of the caller's that cannot be read.
+pub fn resolve_options(
+    args: &LintFlags<'_>,
+    here: &Path,
+    notify: &mut dyn FnMut(ConfigNotice),
+) -> Result<Options, LintConfigError> {
     let mut links = BTreeSet::new();
-    let own = match &args.config {
-        Some(file) => Some(read(file)?),
+    let own = match args.config {
+        Some(file) => Some(read_config(file)?),
         None if args.no_config => None,
-        None => match find(&here) {
+        None => match find_config(here) {
             // It may have come with a cloned repository, and lead to any file.
             Some(file) if is_link(&file) => {
-                ui.note(&format!("{} is a symbolic link: not read", relative_path(&file, &here).display()));
+                notify(ConfigNotice::Note(format!(
+                    "{} is a symbolic link: not read",
+                    relative_path(&file, here).display()
+                )));
                 links.insert(file);
                 None
             }
-            file => file.map(|file| read(&relative_path(&file, &here))).transpose()?,
+            file => file.map(|file| read_config(&relative_path(&file, here))).transpose()?,
         },
     };
-    let flags = Flags::read(args)?;
-    let mut broken = false;
-    if let (Some(own), None) = (&own, &args.config) {
+    let flags = ParsedFlags::read(args)?;
+    if let (Some(own), None) = (&own, args.config) {
         let weakened = flags.applied(&own.safety).weakens_safety();
         if !weakened.is_empty() {
-            ui.note(&format!(
+            notify(ConfigNotice::Note(format!(
                 "{} weakens safety rules ({}): use --no-config to ignore it, or --config to name a file that you trust",
                 own.file.display(),
                 weakened.join(", ")
-            ));
+            )));
         }
     }
     let mut options = Options {
         policy: flags.policy(own.as_ref(), own.as_ref()),
-        base: here.clone(),
+        base: here.to_path_buf(),
         ..Options::default()
     };
     if args.config.is_none() && !args.no_config {
-        for path in &args.paths {
-            let folder = assay_lint::folder_of(path);
+        for path in args.paths {
+            let folder = crate::folder_of(path);
             let Ok(real) = std::fs::canonicalize(&folder) else { continue };
-            let Some(file) = find(&real) else { continue };
+            let Some(file) = find_config(&real) else { continue };
             if own.as_ref().is_some_and(|own| same(&own.file, &file)) {
                 // Said where another root has a configuration of its own above this one.
                 options.local.push((folder, options.policy.clone()));
                 continue;
             }
             if is_link(&file) {
-                let name = relative_path(&file, &here);
+                let name = relative_path(&file, here);
                 if links.insert(file) {
-                    ui.note(&format!("{} is a symbolic link: not read", name.display()));
+                    notify(ConfigNotice::Note(format!("{} is a symbolic link: not read", name.display())));
                 }
                 continue;
             }
-            let found = match read(&relative_path(&file, &here)) {
+            let found = match read_config(&relative_path(&file, here)) {
                 Ok(found) => found,
                 // Its author must not be able to keep the safety rules from running.
                 Err(failure) => {
-                    ui.fail(&failure);
-                    broken = true;
+                    notify(ConfigNotice::Unreadable(failure));
                     continue;
                 }
             };
-            ui.note(&format!(
+            notify(ConfigNotice::Note(format!(
                 "{} applies to all rules except safety rules, because it is not in the working folder or above (pass it with --config to trust it)",
                 found.file.display()
-            ));
+            )));
             options.local.push((folder, flags.policy(Some(&found), own.as_ref())));
         }
         // What holds nowhere says nothing of the clients that count.
@@ -91,7 +126,7 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failu
             options.policy = policy.clone();
         }
     }
-    Ok((options, broken))
+    Ok(options)
 }
 
 /// A path beneath the working folder as seen from there.
@@ -105,7 +140,7 @@ fn same(one: &Path, other: &Path) -> bool {
 }
 
 /// What flags say of the rules.
-struct Flags {
+struct ParsedFlags {
     clients: Option<Vec<Client>>,
     select: Vec<Selector>,
     ignore: Vec<Selector>,
@@ -115,12 +150,12 @@ struct Flags {
     count: bool,
 }
 
-impl Flags {
-    fn read(args: &LintArgs) -> Result<Self, Failure> {
-        let selectors = |flag: &str, names: &[String]| -> Result<Vec<Selector>, Failure> {
+impl ParsedFlags {
+    fn read(args: &LintFlags<'_>) -> Result<Self, LintConfigError> {
+        let selectors = |flag: &str, names: &[String]| -> Result<Vec<Selector>, LintConfigError> {
             let selector = |name: &String| {
                 Selector::parse(name)
-                    .map_err(|error| Failure::bad_input(format!("{flag}: {error}")).hint(error.hint()))
+                    .map_err(|error| LintConfigError::new(format!("{flag}: {error}")).with_hint(error.hint()))
             };
             names.iter().map(selector).collect()
         };
@@ -129,11 +164,11 @@ impl Flags {
         clients.dedup();
         Ok(Self {
             clients: (!clients.is_empty()).then_some(clients),
-            select: selectors("--select", &args.select)?,
-            ignore: selectors("--ignore", &args.ignore)?,
+            select: selectors("--select", args.select)?,
+            ignore: selectors("--ignore", args.ignore)?,
             ignore_suppressions: args.ignore_suppressions,
             context_window: args.context_window,
-            count: args.stats,
+            count: args.count,
         })
     }
 

@@ -6,25 +6,32 @@ use assay_diagnostic::Severity;
 use assay_task::check::{self, Finding, Verdict};
 use serde::Serialize;
 
-use super::execute::Executed;
+use super::trials::TaskTrials;
 
 /// One task, or what looks like one.
-#[derive(Serialize)]
-pub(super) struct Checked {
-    pub(super) task: String,
-    pub(super) path: PathBuf,
-    pub(super) verdict: Verdict,
-    pub(super) findings: Vec<Finding>,
-    pub(super) executed: Executed,
+#[derive(Debug, Serialize)]
+pub struct CheckedTask {
+    /// Its name.
+    pub task: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// The verdict on it.
+    pub verdict: Verdict,
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// What its trials came to.
+    pub executed: TaskTrials,
 }
 
-pub(super) fn refused(refusal: &check::Refusal) -> Checked {
+/// A folder that looks like a task and cannot be one.
+pub fn report_refusal(refusal: &check::Refusal) -> CheckedTask {
     let finding =
         Finding::new(Severity::Error, refusal.code, &refusal.path, refusal.reason.clone(), &refusal.hint);
     failed(refusal.path.clone(), finding)
 }
 
-pub(super) fn unusable(path: PathBuf, error: &assay_task::TaskError) -> Checked {
+/// A task that cannot be read.
+pub fn report_unusable(path: PathBuf, error: &assay_task::TaskError) -> CheckedTask {
     let mut message = error.to_string();
     if let Some(cause) = std::error::Error::source(error) {
         message = format!("{message}: {cause}");
@@ -37,7 +44,13 @@ pub(super) fn unusable(path: PathBuf, error: &assay_task::TaskError) -> Checked 
     failed(path, finding)
 }
 
-fn failed(path: PathBuf, finding: Finding) -> Checked {
+fn failed(path: PathBuf, finding: Finding) -> CheckedTask {
     let task = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Checked { task, path, verdict: Verdict::Fail, findings: vec![finding], executed: Executed::default() }
+    CheckedTask {
+        task,
+        path,
+        verdict: Verdict::Fail,
+        findings: vec![finding],
+        executed: TaskTrials::default(),
+    }
 }

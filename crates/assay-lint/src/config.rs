@@ -1,18 +1,22 @@
 //! `[lint]` of `assay.toml`: read with the place of every key, so that a mistake is reported where it stands.
 
+mod resolve;
+
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use assay_diagnostic::ConfigError;
-use assay_lint::{Allow, Budgets, Client, Level, Patterns, Selection, Selector, did_you_mean};
+use assay_diagnostic::{ConfigError, did_you_mean};
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::failure::Failure;
+use crate::{Allow, Budgets, Client, Level, Patterns, Selection, Selector};
+
+pub use resolve::{ConfigNotice, LintFlags, resolve_options};
 
 /// The name of the file.
-pub(crate) const FILE: &str = "assay.toml";
+pub const CONFIG_FILE: &str = "assay.toml";
 
 /// The keys of a whole file.
 const TOP: [&str; 4] = ["store", "color", "prices", "lint"];
@@ -20,17 +24,45 @@ const TOP: [&str; 4] = ["store", "color", "prices", "lint"];
 const KEYS: [&str; 8] =
     ["clients", "select", "ignore", "severity", "budgets", "exclude", "suppression-comments", "allow"];
 
+/// Why a configuration cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct LintConfigError {
+    /// What is wrong, with the file and the line.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The line, with what is wrong marked.
+    pub details: Vec<String>,
+}
+
+impl LintConfigError {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, details: Vec::new() }
+    }
+
+    fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    fn with_details(self, details: Vec<String>) -> Self {
+        Self { details, ..self }
+    }
+}
+
 /// What a configuration says of `assay lint`.
 #[derive(Debug, Clone)]
-pub(crate) struct LintConfig {
+pub struct LintConfig {
     /// The file as it was found.
-    pub(crate) file: PathBuf,
-    pub(crate) clients: Option<Vec<Client>>,
-    pub(crate) budgets: Budgets,
+    pub file: PathBuf,
+    /// The clients that it names, if it names any.
+    pub clients: Option<Vec<Client>>,
+    /// Its budgets.
+    pub budgets: Budgets,
     /// For the rules that are not safety rules.
-    pub(crate) form: Selection,
+    pub form: Selection,
     /// For the safety rules, where the configuration is the caller's.
-    pub(crate) safety: Selection,
+    pub safety: Selection,
 }
 
 /// The largest budget: nothing that is computed from it overflows.
@@ -39,19 +71,22 @@ const LARGEST: usize = 1_000_000_000;
 const CAP: u64 = 1 << 20;
 
 /// The configuration that holds for a folder: in it, or in the nearest one above that has one.
-pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
+pub fn find_config(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|file| file.is_file())
 }
 
 /// Whether a file is a link. One that came with what is linted could lead to any file of the machine.
-pub(crate) fn is_link(file: &Path) -> bool {
+pub fn is_link(file: &Path) -> bool {
     std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink())
 }
 
 /// Reads the `[lint]` table of a file.
-pub(crate) fn read(file: &Path) -> Result<LintConfig, Failure> {
-    let fail = |error| unreadable(file, &error);
-    let text = text_of(file).map_err(fail)??;
+///
+/// # Errors
+/// The file cannot be read, or has a mistake.
+pub fn read_config(file: &Path) -> Result<LintConfig, LintConfigError> {
+    let fail = |error| explain_unreadable(file, &error);
+    let text = read_config_text(file).map_err(fail)??;
     let real = std::fs::canonicalize(file).map_err(fail)?;
     let root = real.parent().unwrap_or(Path::new("/")).to_path_buf();
     let reader = Reader { file, text: &text };
@@ -67,21 +102,28 @@ pub(crate) fn read(file: &Path) -> Result<LintConfig, Failure> {
 }
 
 /// A file's text, where it is not too large.
-pub(super) fn text_of(file: &Path) -> std::io::Result<Result<String, Failure>> {
+///
+/// # Errors
+/// The outer error is that of the file; the inner one says that it is too large.
+pub fn read_config_text(file: &Path) -> std::io::Result<Result<String, LintConfigError>> {
     let mut text = String::new();
     std::fs::File::open(file)?.take(CAP + 1).read_to_string(&mut text)?;
     if text.len() as u64 > CAP {
-        return Ok(Err(Failure::bad_input(format!("{} has more than {CAP} bytes", file.display()))));
+        return Ok(Err(LintConfigError::new(format!("{} has more than {CAP} bytes", file.display()))));
     }
     Ok(Ok(text))
 }
 
-pub(super) fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::bad_input(format!("cannot read {}: {error}", file.display()))
+/// Why a file cannot be read.
+pub fn explain_unreadable(file: &Path, error: &std::io::Error) -> LintConfigError {
+    LintConfigError::new(format!("cannot read {}: {error}", file.display()))
 }
 
 /// Fails on a file whose top level holds an unknown key.
-pub(crate) fn check_top(file: &Path, text: &str) -> Result<(), Failure> {
+///
+/// # Errors
+/// Such a key, or a file that is not TOML.
+pub fn check_top_keys(file: &Path, text: &str) -> Result<(), LintConfigError> {
     let reader = Reader { file, text };
     reader.keys(&reader.parse()?, &TOP, "the file")
 }
@@ -94,66 +136,70 @@ struct Reader<'a> {
 type Value<'a> = Spanned<DeValue<'a>>;
 
 impl<'a> Reader<'a> {
-    fn parse(&self) -> Result<DeTable<'a>, Failure> {
+    fn parse(&self) -> Result<DeTable<'a>, LintConfigError> {
         DeTable::parse(self.text)
             .map(Spanned::into_inner)
             .map_err(|error| self.fail(error.span().unwrap_or(0..0), error.message().trim()))
     }
 
-    fn fail(&self, at: Range<usize>, message: impl AsRef<str>) -> Failure {
+    fn fail(&self, at: Range<usize>, message: impl AsRef<str>) -> LintConfigError {
         let ConfigError { line, message, excerpt, .. } = ConfigError::at(self.text, at, message.as_ref());
-        Failure::bad_input(format!("{}:{line}: {message}", self.file.display())).details(excerpt)
+        LintConfigError::new(format!("{}:{line}: {message}", self.file.display())).with_details(excerpt)
     }
 
-    fn keys(&self, table: &DeTable<'_>, known: &[&str], place: &str) -> Result<(), Failure> {
+    fn keys(&self, table: &DeTable<'_>, known: &[&str], place: &str) -> Result<(), LintConfigError> {
         for key in table.keys() {
             let name = key.get_ref().as_ref();
             if !known.contains(&name) {
                 let near = assay_skill::nearest(name, known.iter().copied());
                 let hint = did_you_mean(&near)
                     .unwrap_or_else(|| format!("known keys of {place}: {}", known.join(", ")));
-                return Err(self.fail(key.span(), format!("unknown key `{name}`")).hint(hint));
+                return Err(self.fail(key.span(), format!("unknown key `{name}`")).with_hint(hint));
             }
         }
         Ok(())
     }
 
-    fn table<'v>(&self, value: &'v Value<'a>, name: &str) -> Result<&'v DeTable<'a>, Failure> {
+    fn table<'v>(&self, value: &'v Value<'a>, name: &str) -> Result<&'v DeTable<'a>, LintConfigError> {
         let fail = || self.wrong(value, name, "a table");
         value.get_ref().as_table().ok_or_else(fail)
     }
 
-    fn text<'v>(&self, value: &'v Value<'a>, name: &str) -> Result<&'v str, Failure> {
+    fn text<'v>(&self, value: &'v Value<'a>, name: &str) -> Result<&'v str, LintConfigError> {
         value.get_ref().as_str().ok_or_else(|| self.wrong(value, name, "a string"))
     }
 
     /// The strings of an array, each with its place.
-    fn texts<'v>(&self, table: &'v DeTable<'a>, name: &str) -> Result<Vec<(&'v str, Range<usize>)>, Failure> {
+    fn texts<'v>(
+        &self,
+        table: &'v DeTable<'a>,
+        name: &str,
+    ) -> Result<Vec<(&'v str, Range<usize>)>, LintConfigError> {
         let Some(value) = table.get(name) else { return Ok(Vec::new()) };
         let items = value.get_ref().as_array().ok_or_else(|| self.wrong(value, name, "a list of strings"))?;
         items.iter().map(|item| Ok((self.text(item, name)?, item.span()))).collect()
     }
 
-    fn wrong(&self, value: &Value<'a>, name: &str, expected: &str) -> Failure {
+    fn wrong(&self, value: &Value<'a>, name: &str, expected: &str) -> LintConfigError {
         let found = value.get_ref().type_str();
         self.fail(value.span(), format!("`{name}` is {found}, expected {expected}"))
     }
 
-    fn selector(&self, name: &str, at: Range<usize>) -> Result<Selector, Failure> {
-        Selector::parse(name).map_err(|error| self.fail(at, error.to_string()).hint(error.hint()))
+    fn selector(&self, name: &str, at: Range<usize>) -> Result<Selector, LintConfigError> {
+        Selector::parse(name).map_err(|error| self.fail(at, error.to_string()).with_hint(error.hint()))
     }
 
-    fn selectors(&self, table: &DeTable<'a>, name: &str) -> Result<Vec<Selector>, Failure> {
+    fn selectors(&self, table: &DeTable<'a>, name: &str) -> Result<Vec<Selector>, LintConfigError> {
         self.texts(table, name)?.into_iter().map(|(rule, at)| self.selector(rule, at)).collect()
     }
 
-    fn one_of(&self, word: &str, at: Range<usize>, what: &str, known: &[&str]) -> Failure {
+    fn one_of(&self, word: &str, at: Range<usize>, what: &str, known: &[&str]) -> LintConfigError {
         let near = assay_skill::nearest(word, known.iter().copied());
         let hint = did_you_mean(&near).unwrap_or_else(|| format!("one of {}", known.join(", ")));
-        self.fail(at, format!("unknown {what} `{word}`")).hint(hint)
+        self.fail(at, format!("unknown {what} `{word}`")).with_hint(hint)
     }
 
-    fn lint(&self, table: &DeTable<'a>, root: PathBuf) -> Result<LintConfig, Failure> {
+    fn lint(&self, table: &DeTable<'a>, root: PathBuf) -> Result<LintConfig, LintConfigError> {
         let select = self.selectors(table, "select")?;
         let selection = Selection {
             select_from_file: !select.is_empty(),
@@ -185,9 +231,9 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn clients(&self, table: &DeTable<'a>) -> Result<Option<Vec<Client>>, Failure> {
+    fn clients(&self, table: &DeTable<'a>) -> Result<Option<Vec<Client>>, LintConfigError> {
         let Some(value) = table.get("clients") else { return Ok(None) };
-        let names = assay_lint::client::CLIENTS.map(Client::name);
+        let names = crate::client::CLIENTS.map(Client::name);
         let mut clients = Vec::new();
         for (name, at) in self.texts(table, "clients")? {
             clients.push(Client::find(name).ok_or_else(|| self.one_of(name, at, "client", &names))?);
@@ -195,14 +241,14 @@ impl<'a> Reader<'a> {
         if clients.is_empty() {
             return Err(self
                 .fail(value.span(), "`clients` is empty")
-                .hint("name at least one client, or leave the key out for all"));
+                .with_hint("name at least one client, or leave the key out for all"));
         }
         clients.sort_unstable();
         clients.dedup();
         Ok(Some(clients))
     }
 
-    fn levels(&self, table: &DeTable<'a>) -> Result<Vec<(Selector, Level)>, Failure> {
+    fn levels(&self, table: &DeTable<'a>) -> Result<Vec<(Selector, Level)>, LintConfigError> {
         let Some(value) = table.get("severity") else { return Ok(Vec::new()) };
         let mut levels = Vec::new();
         for (rule, level) in self.table(value, "severity")? {
@@ -215,7 +261,7 @@ impl<'a> Reader<'a> {
         Ok(levels)
     }
 
-    fn budgets(&self, table: &DeTable<'a>) -> Result<Budgets, Failure> {
+    fn budgets(&self, table: &DeTable<'a>) -> Result<Budgets, LintConfigError> {
         let mut budgets = Budgets::default();
         let Some(value) = table.get("budgets") else { return Ok(budgets) };
         for (key, value) in self.table(value, "budgets")? {
@@ -243,7 +289,7 @@ impl<'a> Reader<'a> {
         Ok(budgets)
     }
 
-    fn exclude(&self, table: &DeTable<'a>) -> Result<Patterns, Failure> {
+    fn exclude(&self, table: &DeTable<'a>) -> Result<Patterns, LintConfigError> {
         let patterns = self.texts(table, "exclude")?;
         for (pattern, at) in &patterns {
             Patterns::new([*pattern])
@@ -253,7 +299,7 @@ impl<'a> Reader<'a> {
             .map_err(|error| self.fail(0..0, format!("not patterns: {}", error.kind())))
     }
 
-    fn allow(&self, table: &DeTable<'a>) -> Result<Vec<Allow>, Failure> {
+    fn allow(&self, table: &DeTable<'a>) -> Result<Vec<Allow>, LintConfigError> {
         let Some(value) = table.get("allow") else { return Ok(Vec::new()) };
         let items = value.get_ref().as_array().ok_or_else(|| self.wrong(value, "allow", "[[lint.allow]]"))?;
         let mut allowed = Vec::new();
@@ -264,7 +310,7 @@ impl<'a> Reader<'a> {
             let need = |name: &str| {
                 get(name)?.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
                     self.fail(item.span(), format!("[[lint.allow]] without `{name}`"))
-                        .hint("each needs `code` and `reason`, and may have `path`")
+                        .with_hint("each needs `code` and `reason`, and may have `path`")
                 })
             };
             let code = need("code")?;

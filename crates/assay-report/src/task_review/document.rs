@@ -5,83 +5,121 @@ use std::path::PathBuf;
 
 use assay_analysis::TaskResults;
 use assay_diagnostic::Severity;
-use assay_draft::review::Fault;
 use assay_skill::Package;
 use assay_task::Task;
 use assay_task::check::Finding;
-use assay_trial::rubric_of;
 use serde::Serialize;
 
-use super::oracle::Oracle;
-use super::recommend::Recommendation;
+use super::oracle::OracleResults;
+use super::recommend::{Recommendation, recommend_choice};
 
 /// Most characters of a summary.
 const SUMMARY_CHARS: usize = 600;
 
-/// What `--format json` prints.
+/// What `task review --format json` prints.
 #[derive(Debug, Serialize)]
-pub(super) struct Document {
+pub struct TaskReviewDocument {
     schema: &'static str,
-    pub(super) tasks: Vec<Review>,
+    /// The reports, one for each task.
+    pub tasks: Vec<TaskReview>,
     /// Folders that cannot be read as tasks, with the reasons.
-    pub(super) unreadable: Vec<(PathBuf, Vec<Finding>)>,
+    pub unreadable: Vec<(PathBuf, Vec<Finding>)>,
 }
 
-impl Document {
-    pub(super) fn new(unreadable: Vec<(PathBuf, Vec<Finding>)>) -> Self {
+impl TaskReviewDocument {
+    /// No review so far, and the folders that cannot be read as tasks.
+    pub fn new(unreadable: Vec<(PathBuf, Vec<Finding>)>) -> Self {
         Self { schema: "assay.task-review/1", tasks: Vec::new(), unreadable }
     }
 }
 
 /// The six parts of a report.
 #[derive(Debug, Serialize)]
-pub(super) struct Review {
-    pub(super) path: PathBuf,
-    pub(super) task: TaskPart,
-    pub(super) oracle: Oracle,
-    pub(super) policy: Vec<PolicyCheck>,
+pub struct TaskReview {
+    /// The task's folder.
+    pub path: PathBuf,
+    /// Part 1.
+    pub task: ReviewedTask,
+    /// Part 2.
+    pub oracle: OracleResults,
+    /// Part 3.
+    pub policy: Vec<PolicyCheck>,
     /// Parts 4 and 5: results and failures, run by run.
-    pub(super) results: Vec<TaskResults>,
+    pub results: Vec<TaskResults>,
     /// Runs that measured the task as it was with another content.
-    pub(super) other_versions: Vec<String>,
-    pub(super) recommendation: Recommendation,
+    pub other_versions: Vec<String>,
+    /// Part 6.
+    pub recommendation: Recommendation,
+}
+
+impl TaskReview {
+    /// The report of a task: what rules found, what its own trials came to, and the results of runs; `other_versions` are the
+    /// runs that measured it with another content.
+    pub fn new(
+        task: &Task,
+        part: ReviewedTask,
+        findings: &[Finding],
+        oracle: OracleResults,
+        results: Vec<TaskResults>,
+        other_versions: Vec<String>,
+    ) -> Self {
+        let recommendation = recommend_choice(findings, &oracle, &results);
+        let policy = group_findings(findings, task);
+        Self { path: task.root.clone(), task: part, oracle, policy, results, other_versions, recommendation }
+    }
 }
 
 /// What the task is.
 #[derive(Debug, Serialize)]
-pub(super) struct TaskPart {
-    pub(super) name: String,
-    pub(super) title: String,
-    pub(super) category: Option<String>,
-    pub(super) difficulty: Option<String>,
-    pub(super) tags: Vec<String>,
+pub struct ReviewedTask {
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Its category, if it states one.
+    pub category: Option<String>,
+    /// Its difficulty, if it states one.
+    pub difficulty: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
     /// The first paragraph of the instruction.
-    pub(super) summary: String,
-    pub(super) skills: Vec<SkillLine>,
+    pub summary: String,
+    /// The skills that belong to it.
+    pub skills: Vec<ReviewedSkill>,
     /// Skills that it requires and that were not found.
-    pub(super) missing_skills: Vec<String>,
-    pub(super) image: Option<String>,
-    pub(super) cpus: Option<f64>,
-    pub(super) memory_bytes: Option<u64>,
-    pub(super) agent_seconds: Option<f64>,
-    pub(super) verifier_seconds: f64,
-    pub(super) has_doubles: bool,
+    pub missing_skills: Vec<String>,
+    /// Its image, if it names one.
+    pub image: Option<String>,
+    /// Its processors, if it states them.
+    pub cpus: Option<f64>,
+    /// Its memory, if it states it.
+    pub memory_bytes: Option<u64>,
+    /// The time of the agent, if it states it.
+    pub agent_seconds: Option<f64>,
+    /// The time of the verifier.
+    pub verifier_seconds: f64,
+    /// Whether it has test doubles.
+    pub has_doubles: bool,
     /// The items of its rubric.
-    pub(super) rubric: Vec<String>,
+    pub rubric: Vec<String>,
     /// `[metadata.draft]`: how it was drafted.
-    pub(super) draft: BTreeMap<String, String>,
+    pub draft: BTreeMap<String, String>,
 }
 
 /// A skill that belongs to the task.
 #[derive(Debug, Serialize)]
-pub(super) struct SkillLine {
-    pub(super) name: String,
-    pub(super) description: String,
-    pub(super) digest: String,
+pub struct ReviewedSkill {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// Its digest.
+    pub digest: String,
 }
 
-impl TaskPart {
-    pub(super) fn new(task: &Task, skills: &[Package]) -> Self {
+impl ReviewedTask {
+    /// A task with its skills and the items of its rubric.
+    pub fn new(task: &Task, skills: &[Package], rubric: Vec<String>) -> Self {
         let metadata = &task.config.metadata;
         let text = |key: &str| metadata.get(key).and_then(toml::Value::as_str).map(str::to_owned);
         let tags = metadata.get("tags").and_then(toml::Value::as_array);
@@ -91,8 +129,6 @@ impl TaskPart {
             (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         });
         let has = |name: &String| skills.iter().any(|skill| &skill.name == name || &skill.directory == name);
-        let rubric = task.graded_by.has_rubric().then(|| rubric_of(task).ok()).flatten();
-        let items = rubric.iter().flat_map(|rubric| &rubric.sets).flat_map(|set| &set.items);
         Self {
             name: task.name.clone(),
             title: text("title").unwrap_or_else(|| task.title.clone()),
@@ -102,7 +138,7 @@ impl TaskPart {
             summary: first_paragraph(&task.instruction),
             skills: skills
                 .iter()
-                .map(|skill| SkillLine {
+                .map(|skill| ReviewedSkill {
                     name: skill.name.clone(),
                     description: skill.description.clone(),
                     digest: skill.digest.to_string(),
@@ -115,7 +151,7 @@ impl TaskPart {
             agent_seconds: task.config.agent_timeout,
             verifier_seconds: task.config.verifier_timeout,
             has_doubles: task.doubles.is_some(),
-            rubric: items.map(|item| item.text.clone()).collect(),
+            rubric,
             draft: draft.collect(),
         }
     }
@@ -132,24 +168,30 @@ fn first_paragraph(text: &str) -> String {
 
 /// A group of rules.
 #[derive(Debug, Serialize)]
-pub(super) struct PolicyCheck {
-    pub(super) check: &'static str,
+pub struct PolicyCheck {
+    /// What is checked.
+    pub check: &'static str,
     /// `passed`, `info`, `warning` or `failed`.
-    pub(super) result: &'static str,
-    pub(super) findings: Vec<PolicyFinding>,
+    pub result: &'static str,
+    /// What was found.
+    pub findings: Vec<PolicyFinding>,
 }
 
 /// What a rule found.
 #[derive(Debug, Serialize)]
-pub(super) struct PolicyFinding {
-    pub(super) code: String,
+pub struct PolicyFinding {
+    /// Its code.
+    pub code: String,
     /// `fail`, `warn` or `info`.
-    pub(super) weight: &'static str,
+    pub weight: &'static str,
     /// Relative to the task; empty for the whole task.
-    pub(super) file: String,
-    pub(super) line: Option<usize>,
-    pub(super) message: String,
-    pub(super) hint: Option<String>,
+    pub file: String,
+    /// The line at fault.
+    pub line: Option<usize>,
+    /// A fragment.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
 }
 
 /// The groups, in the order of a report. The last one has all other codes.
@@ -163,7 +205,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// The rules of `task check` and of drafting, by group.
-pub(super) fn policy(findings: &[Finding], faults: &[Fault], task: &Task) -> Vec<PolicyCheck> {
+fn group_findings(findings: &[Finding], task: &Task) -> Vec<PolicyCheck> {
     let of_rules = findings.iter().map(|finding| PolicyFinding {
         code: finding.code.clone(),
         weight: match finding.severity {
@@ -176,19 +218,11 @@ pub(super) fn policy(findings: &[Finding], faults: &[Fault], task: &Task) -> Vec
         message: finding.message.clone(),
         hint: finding.hint.clone(),
     });
-    let of_drafting = faults.iter().map(|fault| PolicyFinding {
-        code: fault.code.clone(),
-        weight: "warn",
-        file: String::new(),
-        line: None,
-        message: fault.message.clone(),
-        hint: None,
-    });
     let mut checks: Vec<PolicyCheck> = GROUPS
         .iter()
         .map(|(check, _)| PolicyCheck { check, result: "passed", findings: Vec::new() })
         .collect();
-    for finding in of_rules.chain(of_drafting) {
+    for finding in of_rules {
         let is_of =
             |(_, prefixes): &(&str, &[&str])| prefixes.iter().any(|prefix| finding.code.starts_with(prefix));
         let at = GROUPS.iter().position(is_of).unwrap_or(GROUPS.len() - 1);
@@ -204,4 +238,31 @@ pub(super) fn policy(findings: &[Finding], faults: &[Fault], task: &Task) -> Vec
         };
     }
     checks
+}
+
+/// Names for files: those of the tasks, with a number where a name occurs again.
+pub fn distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names {
+        let numbered = (2..).map(|number: u32| format!("{name}-{number}"));
+        let free = std::iter::once(name.to_owned()).chain(numbered).find(|own| !distinct.contains(own));
+        distinct.extend(free);
+    }
+    distinct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distinct_names;
+
+    #[test]
+    fn files_of_tasks_of_one_name_have_numbers() {
+        let check = |names: &[&str], expected: &[&str]| {
+            assert_eq!(distinct_names(names.iter().copied()), expected);
+        };
+        check(&["a", "b"], &["a", "b"]);
+        check(&["a", "a", "a"], &["a", "a-2", "a-3"]);
+        check(&["a", "a", "a-2"], &["a", "a-2", "a-2-2"]);
+        check(&["a-2", "a", "a"], &["a-2", "a", "a-3"]);
+    }
 }

@@ -1,10 +1,10 @@
-//! A review as Markdown.
+//! Reviews of tasks as Markdown.
 
 use assay_analysis::{FailedTrial, TaskResults};
-use assay_report::{clean, counted};
+use assay_diagnostic::{clean, counted};
 
-use super::document::{Document, Review, TaskPart};
-use super::oracle::Oracle;
+use super::document::{ReviewedTask, TaskReview, TaskReviewDocument};
+use super::oracle::OracleResults;
 
 /// Most failures that are listed for a run.
 const FAILURES: usize = 30;
@@ -21,7 +21,7 @@ fn percent(share: f64) -> String {
 }
 
 /// The report of a task.
-pub(super) fn review(review: &Review) -> String {
+pub fn review_markdown(review: &TaskReview) -> String {
     let mut text = format!("# {}\n\n", inline(&review.task.name));
     text.push_str(&task(&review.task));
     text.push_str(&oracle(&review.oracle));
@@ -32,7 +32,7 @@ pub(super) fn review(review: &Review) -> String {
     text
 }
 
-fn task(task: &TaskPart) -> String {
+fn task(task: &ReviewedTask) -> String {
     let mut text = String::from("## 1. Task\n\n");
     let mut line = |name: &str, value: String| {
         if !value.is_empty() {
@@ -73,8 +73,8 @@ fn task(task: &TaskPart) -> String {
     text
 }
 
-fn oracle(oracle: &Oracle) -> String {
-    let mut text = String::from("## 2. Oracle\n\n");
+fn oracle(oracle: &OracleResults) -> String {
+    let mut text = String::from("## 2. OracleResults\n\n");
     if oracle.is_static {
         text.push_str("Not executed (`--static`).\n\n");
         return text;
@@ -103,7 +103,7 @@ fn oracle(oracle: &Oracle) -> String {
     text
 }
 
-fn policy(review: &Review) -> String {
+fn policy(review: &TaskReview) -> String {
     let count = |result: &str| review.policy.iter().filter(|check| check.result == result).count();
     let mut text = format!(
         "## 3. Policy\n\n{} of {} passed, {}, {} failed.\n\n| check | result | findings |\n|---|---|---|\n",
@@ -133,7 +133,7 @@ fn policy(review: &Review) -> String {
     text
 }
 
-fn results(review: &Review) -> String {
+fn results(review: &TaskReview) -> String {
     let mut text = String::from("## 4. Results with and without skills\n\n");
     if review.results.is_empty() {
         text.push_str("Not measured: no run in the store has this task as it is now.\n\n");
@@ -187,7 +187,7 @@ fn results(review: &Review) -> String {
     text
 }
 
-fn failures(review: &Review) -> String {
+fn failures(review: &TaskReview) -> String {
     let mut text = String::from("## 5. Failures\n\n");
     let before = text.len();
     for run in &review.results {
@@ -270,16 +270,16 @@ fn failure(trial: &FailedTrial) -> String {
     )
 }
 
-fn recommendation(review: &Review) -> String {
+fn recommendation(review: &TaskReview) -> String {
     let recommendation = &review.recommendation;
     let mut text = format!(
         "## 6. Recommendation\n\n**{}**, by the rules in docs/TASKS.md; a person decides.\n\n",
-        recommendation.choice.words()
+        recommendation.choice.describe()
     );
     for reason in &recommendation.reasons {
         text.push_str(&format!(
             "- {}: `{}`: {}\n",
-            reason.choice.words(),
+            reason.choice.describe(),
             reason.code,
             inline(&reason.message)
         ));
@@ -291,14 +291,14 @@ fn recommendation(review: &Review) -> String {
 }
 
 /// One line for each task, and the number of each recommendation.
-pub(super) fn summary(document: &Document) -> String {
+pub fn summarize_reviews(document: &TaskReviewDocument) -> String {
     let mut text = String::new();
     for review in &document.tasks {
-        let choice = review.recommendation.choice.words();
+        let choice = review.recommendation.choice.describe();
         text.push_str(&format!("{choice:12} {}\n", clean(&review.path.display().to_string())));
     }
     let count = |words: &str| {
-        document.tasks.iter().filter(|review| review.recommendation.choice.words() == words).count()
+        document.tasks.iter().filter(|review| review.recommendation.choice.describe() == words).count()
     };
     text.push_str(&format!(
         "{}: {} accept, {} revise, {} reject, {} not measured, {} unreadable\n",

@@ -1,29 +1,15 @@
 //! What the rules for tasks know besides the task: its experiment, its skills, this machine.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_skill::{Library, Package};
 use assay_task::Task;
 use assay_task::check::Context;
-use assay_trial::Experiment;
 
-use crate::args::permission::ForeignFlags;
-use crate::failure::Failure;
-
-/// The experiment that a command names, and its skills, if the caller permits what it names.
-pub(super) fn open_experiment(
-    path: Option<&Path>,
-    flags: ForeignFlags,
-) -> Result<(Option<Experiment>, Library), Failure> {
-    let Some(path) = path else { return Ok((None, Library::default())) };
-    let experiment = Experiment::load(path)?;
-    experiment.check_permissions(flags.permissions())?;
-    let library = library(&experiment);
-    Ok((Some(experiment), library))
-}
+use crate::experiment::Experiment;
 
 /// The experiment's skills.
-fn library(experiment: &Experiment) -> Library {
+pub fn load_library(experiment: &Experiment) -> Library {
     let roots: Vec<PathBuf> = experiment
         .library
         .iter()
@@ -32,7 +18,8 @@ fn library(experiment: &Experiment) -> Library {
     Library::load(&roots)
 }
 
-pub(super) fn context<'a>(
+/// What the rules know about a task besides it.
+pub fn check_context<'a>(
     task: &Task,
     experiment: Option<&Experiment>,
     library: &'a Library,
@@ -47,12 +34,12 @@ pub(super) fn context<'a>(
         verifier_network: experiment.map(|experiment| experiment.verifier_network),
         all_rules,
         cpus: std::thread::available_parallelism().ok().map(|count| count.get() as f64),
-        memory_bytes: memory(),
+        memory_bytes: read_memory_size(),
     }
 }
 
 /// The machine's memory, in bytes.
-pub(in crate::commands) fn memory() -> Option<u64> {
+pub fn read_memory_size() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

@@ -1,52 +1,20 @@
-//! `assay lint explain`: describes rules.
+//! Rules as text for people.
 
-use assay_lint::{Explanation, Selector, Severity};
-use serde::Serialize;
-
-use crate::args::Format;
-use crate::args::lint::ExplainArgs;
-use crate::config::Settings;
-use crate::failure::{Failure, Status};
-use crate::ui::Ui;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    rules: &'a [Explanation],
-}
-
-pub(super) fn run(args: &ExplainArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let name = args.rule.as_deref().unwrap_or("all");
-    let rules: Vec<Explanation> = if let Some(rule) = Explanation::of(name) {
-        vec![rule]
-    } else {
-        let selector = Selector::parse(name)
-            .map_err(|error| Failure::bad_input(error.to_string()).hint(error.hint()))?;
-        let codes = assay_lint::rules::rules().into_iter().map(|rule| rule.code);
-        codes.filter(|code| selector.covers(code)).filter_map(Explanation::of).collect()
-    };
-    if settings.format == Format::Json {
-        ui.document(&Document { schema: "assay.lint-rules/1", rules: &rules })?;
-    } else if let ([rule], Some(_)) = (&rules[..], &args.rule) {
-        ui.out(&text(rule))?;
-    } else {
-        ui.out(&list(&rules))?;
-    }
-    Ok(Status::Done)
-}
+use crate::client::CLIENTS;
+use crate::{Client, Explanation, Severity};
 
 /// One rule on a page.
-fn text(rule: &Explanation) -> String {
+pub fn explain_rule(rule: &Explanation) -> String {
     let mut text = format!("{}: {}\n", rule.code, rule.about);
     text.push_str("\nSeverity\n");
     for severity in [Severity::Error, Severity::Warning, Severity::Info] {
-        let clients: Vec<&str> = assay_lint::client::CLIENTS
+        let clients: Vec<&str> = CLIENTS
             .into_iter()
             .filter(|client| rule.clients.of(*client) == Some(severity))
-            .map(assay_lint::Client::name)
+            .map(Client::name)
             .collect();
         if !clients.is_empty() {
-            let all = clients.len() == assay_lint::client::CLIENTS.len();
+            let all = clients.len() == CLIENTS.len();
             let clients = if all { "all clients".to_owned() } else { clients.join(", ") };
             text.push_str(&format!("  {:<8} {clients}\n", severity.word()));
         }
@@ -77,7 +45,7 @@ fn text(rule: &Explanation) -> String {
 }
 
 /// Rules on a line each.
-fn list(rules: &[Explanation]) -> String {
+pub fn list_rules(rules: &[Explanation]) -> String {
     let width = rules.iter().map(|rule| rule.code.len()).max().unwrap_or(0);
     rules.iter().map(|rule| format!("{:<width$}  {}\n", rule.code, rule.about)).collect()
 }
