@@ -12,6 +12,9 @@ use super::*;
 
 type Answer = Result<String, ModelError>;
 
+/// An answer that does not depend on the request.
+type FixedAnswer = fn() -> Answer;
+
 /// A judge whose replies are a function of the request.
 #[derive(Clone)]
 struct PlayedJudge {
@@ -81,7 +84,7 @@ fn rows_of(path: &Path) -> Vec<Value> {
 const TOTAL: &str = "The total of all rows is 42 dollars.";
 
 /// What an attentive judge answers: an item is met if the material has a line that begins as the requirement says.
-fn read_material(request: &str) -> Answer {
+fn read_material(request: &str) -> String {
     let list = &request[request.find("REQUIREMENTS").unwrap()..];
     let list = &list[list.find('[').unwrap()..];
     let mut documents = serde_json::Deserializer::from_str(list).into_iter::<Vec<Value>>();
@@ -95,7 +98,7 @@ fn read_material(request: &str) -> Answer {
             None => json!({"id": item["id"], "answer": "not met"}),
         }
     });
-    Ok(json!({ "items": answers.collect::<Vec<_>>() }).to_string())
+    json!({ "items": answers.collect::<Vec<_>>() }).to_string()
 }
 
 const ITEM_COLUMNS: ItemColumns<'_> =
@@ -115,7 +118,7 @@ fn two_reports(folder: &Path) -> PathBuf {
 #[test]
 fn items_of_two_tasks_of_one_name_have_verdicts_and_replies_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
-    let judge = PlayedJudge::new("openai:good", read_material);
+    let judge = PlayedJudge::new("openai:good", |request| Ok(read_material(request)));
     let panel = panel(folder.path(), &[&judge]);
     let table = items(&two_reports(folder.path()));
     let forecast = table.forecast_cost(&panel).unwrap();
@@ -143,12 +146,12 @@ fn items_of_two_tasks_of_one_name_have_verdicts_and_replies_of_their_own() {
 #[test]
 fn a_judge_that_fails_discards_no_reply_of_another() {
     let prose = || Ok("I would rather not say.".to_owned());
-    let failures: [(&str, fn() -> Answer); 2] =
+    let failures: [(&str, FixedAnswer); 2] =
         [("openai:bad gives no reply", || Err(refused())), ("cannot read the replies of openai:bad", prose)];
     for (expected, failure) in failures {
         let folder = tempfile::tempdir().unwrap();
         let table = items(&two_reports(folder.path()));
-        let good = PlayedJudge::new("openai:good", read_material);
+        let good = PlayedJudge::new("openai:good", |request| Ok(read_material(request)));
         let bad = PlayedJudge::new("openai:bad", move |_| failure());
         // The replies of the good judge come after the failure of the other.
         let watched = bad.asked.clone();
@@ -157,7 +160,7 @@ fn a_judge_that_fails_discards_no_reply_of_another() {
                 while watched.load(Ordering::Relaxed) == 0 {
                     std::thread::yield_now();
                 }
-                read_material(request)
+                Ok(read_material(request))
             }),
             ..good.clone()
         };
@@ -167,7 +170,7 @@ fn a_judge_that_fails_discards_no_reply_of_another() {
         let came = good.take_asked();
         assert!(came > 0);
 
-        let repaired = PlayedJudge::new("openai:bad", read_material);
+        let repaired = PlayedJudge::new("openai:bad", |request| Ok(read_material(request)));
         let panel = panel(folder.path(), &[&good, &repaired]);
         let document = table.judge_items(&panel).unwrap().to_json();
         assert_eq!((document["met"].clone(), repaired.take_asked()), (json!(1), 2));
@@ -181,10 +184,13 @@ fn a_judge_that_misses_planted_items_gives_no_verdict() {
     let row = |n: usize| json!({ "criterion": "x is y", "material": format!("Line number {n} of the material.\n# b\n") });
     let table = items(&write(folder.path(), &(0..100).map(row).collect::<Vec<_>>()));
     let judge = PlayedJudge::new("openai:bad", |request| {
-        let reply: Value = serde_json::from_str(&read_material(request)?).unwrap();
-        let flip = |item: &Value| match item["answer"] == json!("met") {
-            true => json!({"id": item["id"], "answer": "not met"}),
-            false => json!({"id": item["id"], "answer": "met", "quote": "# b"}),
+        let reply: Value = serde_json::from_str(&read_material(request)).unwrap();
+        let flip = |item: &Value| {
+            if item["answer"] == "met" {
+                json!({"id": item["id"], "answer": "not met"})
+            } else {
+                json!({"id": item["id"], "answer": "met", "quote": "# b"})
+            }
         };
         let items: Vec<Value> = reply["items"].as_array().unwrap().iter().map(flip).collect();
         Ok(json!({ "items": items }).to_string())
@@ -209,7 +215,7 @@ fn pair(task: &str, a: &str, b: &str) -> Value {
 }
 
 /// What an attentive judge answers: the result with the total, or with the code that a planted pair asks for.
-fn compare_results(request: &str) -> Answer {
+fn compare_results(request: &str) -> String {
     let (_, task) = request.split_once("TASK\n\n").unwrap();
     let code = task.strip_prefix("Reply with the code ").and_then(|rest| rest.split(' ').next());
     let expected = code.unwrap_or(TOTAL);
@@ -220,7 +226,7 @@ fn compare_results(request: &str) -> Answer {
         (false, true) => json!({"answer": "second", "quote": expected}),
         _ => json!({"answer": "tie"}),
     };
-    Ok(answer.to_string())
+    answer.to_string()
 }
 
 #[test]
@@ -229,7 +235,7 @@ fn equal_pairs_of_tasks_of_one_name_are_asked_once_and_counted_each() {
     let row = pair("report", TOTAL, "Nobody knows.");
     let other = pair("report", "Nobody knows.", TOTAL);
     let table = read_pairs(&write(folder.path(), &[row.clone(), row, other]), &PAIR_COLUMNS).unwrap();
-    let judge = PlayedJudge::new("openai:good", compare_results);
+    let judge = PlayedJudge::new("openai:good", |request| Ok(compare_results(request)));
     let panel = panel(folder.path(), &[&judge]);
     // Two orders of three pairs and of a planted one. The second pair is the first, and the third is its other order.
     let forecast = table.forecast_cost(&panel).unwrap();
@@ -260,7 +266,7 @@ fn a_pair_whose_order_decides_is_a_tie() {
     let table = read_pairs(&write(folder.path(), &[pair("t", TOTAL, "Nobody knows.")]), &PAIR_COLUMNS);
     let judge = PlayedJudge::new("openai:biased", |request| {
         if request.contains("Reply with the code ") {
-            return compare_results(request);
+            return Ok(compare_results(request));
         }
         let (first, _) = request.split_once("\nEND OF FIRST RESULT ").unwrap();
         Ok(json!({"answer": "first", "quote": first.lines().last()}).to_string())
@@ -288,9 +294,13 @@ fn faults_of_tables_have_their_line() {
     check(&[good.clone(), without("b")], PAIR_COLUMNS, "table.jsonl:2: no value in column `b`");
     check(&[good.clone(), without("task")], PAIR_COLUMNS, "table.jsonl:2: some rows have a task");
     let same = PairColumns { conditions: [Some("model"); 2], ..PAIR_COLUMNS };
-    check(&[good.clone()], same, "table.jsonl:1: both results are of the condition anthropic:claude");
+    check(
+        std::slice::from_ref(&good),
+        same,
+        "table.jsonl:1: both results are of the condition anthropic:claude",
+    );
     let recorded = |columns: [&str; 2]| {
-        let path = write(folder.path(), &[good.clone()]);
+        let path = write(folder.path(), std::slice::from_ref(&good));
         read_recorded_pairs(&path, &PAIR_COLUMNS, columns).unwrap_err().to_string()
     };
     assert!(recorded(["task", "task"]).contains(":1: `t` in column `task` is not a choice"));
@@ -318,7 +328,7 @@ fn judges_of_the_family_of_a_candidate_are_refused() {
 fn replies_are_stored_under_judge_and_repeat() {
     let folder = tempfile::tempdir().unwrap();
     let table = items(&two_reports(folder.path()));
-    let judge = PlayedJudge::new("openai:good", read_material);
+    let judge = PlayedJudge::new("openai:good", |request| Ok(read_material(request)));
     let cap = CostCap::new(None, AskCaps { questions: Some(4), ..AskCaps::default() });
     let replies = folder.path().join("replies");
     let panel = JudgePanel::new(vec![judge.handle()], cap, &replies, 3, 1);
