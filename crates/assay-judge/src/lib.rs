@@ -1,20 +1,25 @@
-//! Rubrics: lists of requirements by which a result is judged that no test can check.
+//! Rubrics: lists of requirements by which a result is judged that no test can check, and judgements outside of trials.
 //!
 //! - [`Rubric`] is one as data, with its own file format; [`Rubric::scores`] computes scores from verdicts.
 //! - [`find`] reads the formats in use below a folder into [`Scenario`]s: an instruction with its rubric.
 //! - [`write_task`] writes a scenario as a task in Harbor's layout whose verifier is `tests/rubric.json`.
-//! - [`check`] finds defects of a rubric.
+//! - [`check`] finds defects of a rubric; [`check_folders`] checks those of folders.
 //! - [`Case`] is what a judge is asked about a result; its reply counts only with evidence.
 //! - [`Pair`] is the same for two results: which of them fulfils an instruction better.
 //! - [`mod@format`] has the readers and writers by format.
 //!
-//! A rubric that is read is checked; nothing here calls a model.
+//! - [`read_items`] and [`read_pairs`] read tables that a [`JudgePanel`] of language models judges, by `assay-ask`.
+//! - [`measure_agreement`] compares verdicts with labels, and [`correct_rates`] corrects rates for a judge's errors.
+//! - [`read_sheet_file`] and [`make_labels`] are for labels of people.
+//!
+//! A rubric that is read is checked. Only [`JudgePanel`] asks models; nothing here prints.
 
 mod agreement;
 mod ask;
 mod batch;
 mod cells;
 mod check;
+mod check_folders;
 mod correct;
 mod export;
 mod family;
@@ -40,6 +45,7 @@ pub use batch::{
     check_families, read_items, read_pairs, read_recorded_pairs,
 };
 pub use check::{Context, Defect, Finding, check};
+pub use check_folders::{CheckedRubrics, RubricCheckError, check_folders};
 pub use correct::{CorrectedRates, RateCorrection, RateCorrectionError, correct_rates};
 pub use export::{ExportError, Exported, export};
 pub use family::{family, is_same_family};

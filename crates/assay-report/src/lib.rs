@@ -6,6 +6,7 @@
 mod audit;
 mod columns;
 mod comparison_text;
+mod diagnosis;
 mod doc;
 mod exhibit;
 mod forecast;
@@ -40,6 +41,7 @@ mod wrap;
 
 pub use audit::{align_columns, audit_text};
 pub use comparison_text::comparison_text;
+pub use diagnosis::diagnosis_text;
 pub use exhibit::{Exhibit, Piece};
 pub use forecast::{cost_words, forecast_text};
 pub use html::{report_style, run_html};

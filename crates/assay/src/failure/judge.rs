@@ -2,8 +2,10 @@
 
 use assay_judge::{
     BatchJudgeError, BatchKind, BatchTableError, FeedbackError, LabelsError, RateCorrectionError,
-    SameFamilyError, SheetFileError, VerdictTableError,
+    RubricCheckError, SameFamilyError, SheetFileError, VerdictTableError,
 };
+
+use assay_trial::judging::{JudgedTableError, RunRegradeError, TaskRubricsError};
 
 use super::Failure;
 use crate::asking::no_answer;
@@ -72,6 +74,16 @@ impl From<FeedbackError> for Failure {
     }
 }
 
+impl From<RubricCheckError> for Failure {
+    fn from(error: RubricCheckError) -> Self {
+        let failure = Self::bad_input(error.to_string());
+        match error {
+            RubricCheckError::Nothing => failure.hint("`assay import rubric --help` lists the formats"),
+            _ => failure,
+        }
+    }
+}
+
 impl From<BatchTableError> for Failure {
     fn from(error: BatchTableError) -> Self {
         let failure = Self::bad_input(error.to_string());
@@ -111,6 +123,46 @@ impl From<BatchJudgeError> for Failure {
             BatchJudgeError::Exists { .. } => {
                 Self::bad_input(message).hint("choose another file with `--out`")
             }
+            _ => Self::infrastructure(message),
+        }
+    }
+}
+
+impl From<RunRegradeError> for Failure {
+    fn from(error: RunRegradeError) -> Self {
+        let hint = match error {
+            RunRegradeError::Store(error) => return error.into(),
+            RunRegradeError::NotJudged { .. } => {
+                "only runs of tasks with a rubric, and with `[judge]` in the experiment, can be judged again"
+            }
+            RunRegradeError::Name { .. } => "use letters, digits, `-`, `_` and `.`, at most 80",
+            _ => {
+                "trials that ended before their work could be judged, and those of imported runs, have nothing to judge"
+            }
+        };
+        Self::bad_input(error.to_string()).hint(hint)
+    }
+}
+
+impl From<TaskRubricsError> for Failure {
+    fn from(error: TaskRubricsError) -> Self {
+        let failure = Self::bad_input(error.to_string());
+        match error {
+            TaskRubricsError::SameName { .. } => failure.hint("give --tasks the one that the run had"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<JudgedTableError> for Failure {
+    fn from(error: JudgedTableError) -> Self {
+        let message = error.to_string();
+        match error {
+            JudgedTableError::Store(error) => error.into(),
+            JudgedTableError::NotJudged { .. } => Self::bad_input(message)
+                .hint("tasks with tests/rubric.json are judged if the experiment has `[judge]`"),
+            JudgedTableError::NoRows { .. } => Self::bad_input(message)
+                .hint("pairs need a task with judged trials under the baseline and under another condition"),
             _ => Self::infrastructure(message),
         }
     }
