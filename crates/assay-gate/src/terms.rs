@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use assay_report::counted;
 use assay_skill::Package;
 use assay_task::{Suite, Task};
 use assay_trial::Experiment;
@@ -128,6 +129,26 @@ impl Terms {
 }
 
 impl SkillTerms {
+    /// What is demanded of the skill, and how many trials that takes.
+    pub(crate) fn describe_demand(&self) -> String {
+        let word = self.rule.require.word();
+        let Some(experiment) = self.experiment.as_ref().filter(|_| !self.tasks.is_empty()) else {
+            return format!("{word}, without an experiment");
+        };
+        format!(
+            "{word} on {} with {}, {}",
+            counted(self.tasks.len(), "task", "tasks"),
+            counted(experiment.repetitions as usize, "repetition", "repetitions"),
+            counted(self.planned_trials(), "trial", "trials")
+        )
+    }
+
+    /// The trials of the skill and of its baseline.
+    pub(crate) fn planned_trials(&self) -> usize {
+        let Some(experiment) = &self.experiment else { return 0 };
+        2 * self.tasks.len() * experiment.repetitions as usize * experiment.agents.len().max(1)
+    }
+
     /// Follows a skill whose name changed: the tasks stay those that belonged to it before, and are paired with the name
     /// that it has now. `from` and `to` are the folders of the two repositories.
     pub(crate) fn follow(&mut self, before: &Self, (from, to): (&Path, &Path)) {

@@ -53,6 +53,11 @@ impl Subject {
         Self { change: Change::Changed, ..Self::added(skill.to_owned(), true) }
     }
 
+    /// Whether the pull request does anything to it.
+    pub fn is_changed(&self) -> bool {
+        self.change != Change::Unchanged
+    }
+
     pub(super) fn added(skill: String, is_covered: bool) -> Self {
         Self {
             skill,

@@ -1,16 +1,19 @@
 //! Requirements beside the lift: cost, findings of the linter and of the scanner, and the rank in search.
 
+#[cfg(test)]
+mod tests;
+
 use assay_analysis::{GuardWord, Report};
-use assay_gate::SkillTerms;
 use assay_lint::{Options, Severity};
 use assay_report::counted;
 use assay_retrieval::{Bm25, Parameters};
 use assay_skill::Library;
 
-use super::measured::COST;
+use crate::measured::COST;
+use crate::terms::SkillTerms;
 
 /// The guards of a skill that do not hold, and those that could not be decided, in sentence fragments.
-pub(super) fn violated(terms: &SkillTerms, report: Option<&Report>) -> Vec<String> {
+pub(crate) fn violated_guards(terms: &SkillTerms, report: Option<&Report>) -> Vec<String> {
     let guards = &terms.rule.guards;
     let mut found = Vec::new();
     for (severity, only_safety, what) in [(&guards.lint, false, "lint"), (&guards.scanner, true, "scanner")] {
@@ -44,7 +47,7 @@ pub(super) fn violated(terms: &SkillTerms, report: Option<&Report>) -> Vec<Strin
 }
 
 /// Errors of the linter and of the scanner, and what else of the guards needs no trial.
-pub(super) fn violated_statically(terms: &SkillTerms) -> Vec<String> {
+pub(crate) fn violated_without_trials(terms: &SkillTerms) -> Vec<String> {
     let mut found = Vec::new();
     for (only_safety, what) in [(false, "lint"), (true, "scanner")] {
         let least = if only_safety { &terms.rule.guards.scanner } else { &terms.rule.guards.lint };

@@ -5,10 +5,10 @@
 
 use assay_report::{clean, counted, points, pp};
 
-use super::{Document, SkillRow};
+use super::{GateDocument, SkillRow};
 
 /// By this an older comment is found and replaced.
-pub(crate) const MARK: &str = "<!-- assay gate -->";
+const MARK: &str = "<!-- assay gate -->";
 
 /// Rows of the table at most.
 const ROWS: usize = 30;
@@ -18,7 +18,7 @@ const LINES: usize = 10;
 const LENGTH: usize = 400;
 
 /// Text from elsewhere as a code span. In a table, a `|` needs a backslash even there.
-pub(super) fn code(text: &str, in_table: bool) -> String {
+fn code(text: &str, in_table: bool) -> String {
     let mut text: String = clean(text).trim().to_owned();
     if let Some((end, _)) = text.char_indices().nth(LENGTH) {
         text.truncate(end);
@@ -77,9 +77,9 @@ fn list(lines: &mut Vec<String>, what: &str, texts: &[String]) {
     }
 }
 
-impl Document {
+impl GateDocument {
     /// For a pull request: a table of the skills that changed, what each decision rests on, and what else changed.
-    pub(crate) fn comment(&self) -> String {
+    pub fn to_comment(&self) -> String {
         let mut lines =
             vec![MARK.to_owned(), format!("**assay gate: {}**", self.verdict.word()), String::new()];
         if let Some(forecast) = &self.forecast {
@@ -127,7 +127,7 @@ impl Document {
 }
 
 /// The comment of a gate whose policy or call was refused.
-pub(crate) fn refused(status: &str, message: &str, hint: Option<&str>) -> String {
+pub fn refused_comment(status: &str, message: &str, hint: Option<&str>) -> String {
     let mut lines = vec![MARK.to_owned(), format!("**assay gate: {status}**"), String::new()];
     lines.push(format!("- {}", code(message, false)));
     lines.extend(hint.map(|hint| format!("- hint: {}", code(hint, false))));
@@ -138,9 +138,9 @@ pub(crate) fn refused(status: &str, message: &str, hint: Option<&str>) -> String
 mod tests {
     use pulldown_cmark::{Event, Options, Parser};
 
-    use super::super::{LedgerSummary, Word};
+    use super::super::{GateVerdict, LedgerSummary};
     use super::*;
-    use crate::commands::gate::checks::CheckChanges;
+    use crate::checks::CheckChanges;
 
     /// What a pull request may bring along.
     const HOSTILE: &[&str] = &[
@@ -172,14 +172,14 @@ mod tests {
         SkillRow {
             skill: text.to_owned(),
             lineage: None,
-            change: assay_gate::Change::Moved,
+            change: crate::Change::Moved,
             from: Some(text.to_owned()),
             warn: false,
             bound: None,
             power_equal: None,
             tasks: None,
             changed: true,
-            verdict: Word::Fail,
+            verdict: GateVerdict::Fail,
             reason: text.to_owned(),
             trials_executed: 3,
             trials_reused: 0,
@@ -202,14 +202,14 @@ mod tests {
         }
     }
 
-    fn document(text: &str) -> Document {
-        Document {
+    fn document(text: &str) -> GateDocument {
+        GateDocument {
             schema: "assay.gate/2",
             policy: text.to_owned(),
             policy_hash: "blake3:0123456789ab".to_owned(),
             commit: None,
             changed_since: None,
-            verdict: Word::Fail,
+            verdict: GateVerdict::Fail,
             weakened: vec![text.to_owned()],
             rules_changed: vec![text.to_owned()],
             untrusted: vec![text.to_owned()],
@@ -244,9 +244,9 @@ mod tests {
 
     #[test]
     fn text_of_others_stays_in_code_spans() {
-        let (expected, _, _) = parts(&document("plain").comment());
+        let (expected, _, _) = parts(&document("plain").to_comment());
         for text in HOSTILE {
-            for comment in [document(text).comment(), refused("refused", text, Some(text))] {
+            for comment in [document(text).to_comment(), refused_comment("refused", text, Some(text))] {
                 let (plain, codes, rows) = parts(&comment);
                 assert!(
                     comment.starts_with(MARK) && comment.matches(MARK).count() == 1 || text.contains(MARK),
@@ -279,7 +279,7 @@ mod tests {
         check(bare, "| `a\\|b` | fail | – | – | – |");
         let mut many = document("x");
         many.skills = (0..40).map(|number| row(&format!("skills/s{number}"))).collect();
-        let comment = many.comment();
+        let comment = many.to_comment();
         let (_, _, rows) = parts(&comment);
         assert!(rows == ROWS + 1 && comment.contains("| and 10 more |"), "{comment}");
         assert!(comment.len() < 60_000, "{}", comment.len());

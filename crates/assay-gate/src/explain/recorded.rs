@@ -1,28 +1,26 @@
 //! What the store has of the trials of a skill.
 
 use assay_analysis::Evidence;
-use assay_gate::{Claim, Decision, OnUndecided, Policy, Round, SkillTerms, decide_rounds};
 use assay_report::{clean, counted, points, pp};
 use assay_store::{ConditionRole, RunFolder, Store, StoreError};
-use assay_trial::MachineContext;
 use serde::Serialize;
 
-use super::{Figures, bound_in_points};
-use crate::args::gate::GateArgs;
-use crate::commands::gate::decisions::claim_of;
-use crate::commands::gate::looks::Looks;
-use crate::commands::gate::measure::{Gate, PlannedSkill};
-use crate::commands::gate::measured::{CONDITION, Gated, LookLevel};
-use crate::commands::gate::output::Word;
-use crate::commands::gate::scope::Scope;
-use crate::commands::gate::{permissions, versions};
-use crate::failure::Failure;
-use crate::machine;
-use crate::ui::Ui;
+use super::figures::{LiftFigures, bound_in_points};
+use crate::decide::{Claim, Decision};
+use crate::decisions::claim_of;
+use crate::document::GateVerdict;
+use crate::gate::Gate;
+use crate::gate_error::{GateError, UnusableStore};
+use crate::looks::Looks;
+use crate::measure::{GateTrials, PlannedSkill};
+use crate::measured::{CONDITION, Gated, LookLevel};
+use crate::policy::{OnUndecided, Policy};
+use crate::rounds::{Round, decide_rounds};
+use crate::terms::SkillTerms;
 
 /// One side of a comparison.
 #[derive(Debug, Serialize)]
-pub(super) struct Arm {
+pub(super) struct RecordedArm {
     condition: String,
     /// Which version of the skill it has.
     version: String,
@@ -35,7 +33,7 @@ pub(super) struct Arm {
     pub(super) most_repetitions: u32,
 }
 
-impl Arm {
+impl RecordedArm {
     pub(super) fn describe_trials(&self) -> String {
         let planned = counted(self.planned, "trial", "trials");
         format!("{}: {} of {planned} recorded", clean(&self.version), self.recorded)
@@ -44,7 +42,7 @@ impl Arm {
 
 /// What the recorded trials of an agent show.
 #[derive(Debug, Serialize)]
-pub(super) struct Finding {
+pub(super) struct RecordedFinding {
     agent: String,
     tasks: usize,
     lift: Option<f64>,
@@ -58,10 +56,10 @@ pub(super) struct Finding {
     decision: Decision,
 }
 
-impl Finding {
-    pub(super) fn figures(&self) -> Option<Figures> {
+impl RecordedFinding {
+    pub(super) fn figures(&self) -> Option<LiftFigures> {
         let [low, high] = self.interval?;
-        Some(Figures(self.lift?, low, high))
+        Some(LiftFigures(self.lift?, low, high))
     }
 
     pub(super) fn describe_result(&self) -> String {
@@ -71,13 +69,13 @@ impl Finding {
         let interval = self
             .interval
             .map_or("no interval".to_owned(), |[low, high]| format!("{} to {}", points(low), points(high)));
-        let word = match (self.complete, Word::from(self.decision.outcome).word()) {
+        let word = match (self.complete, GateVerdict::from(self.decision.outcome).word()) {
             (true, word) => word.to_owned(),
             (false, _) => "no verdict before all trials are recorded".to_owned(),
         };
         let against = self.decision.reference.map_or(String::new(), |test| {
             let lift = test.lift.map_or("no lift".to_owned(), pp);
-            let outcome = Word::from(test.outcome).word();
+            let outcome = GateVerdict::from(test.outcome).word();
             format!("; against the reference version {lift}, {outcome} at level {:.4}", test.level)
         });
         format!(
@@ -91,8 +89,8 @@ impl Finding {
 
 /// What the store has of a skill.
 pub(super) struct RecordedTrials {
-    pub(super) arms: Vec<Arm>,
-    pub(super) results: Vec<Finding>,
+    pub(super) arms: Vec<RecordedArm>,
+    pub(super) results: Vec<RecordedFinding>,
     /// The repetitions that rounds end with.
     pub(super) rounds: Vec<u32>,
     /// The look that a gate continues or opens here.
@@ -105,52 +103,48 @@ impl RecordedTrials {
     /// # Errors
     /// Why they cannot be planned or read.
     pub(super) fn read(
-        (args, scope, policy): (&GateArgs, &Scope, &Policy),
+        (gate, policy): (&Gate<'_>, &Policy),
         (gated, terms): (&Gated, &SkillTerms),
         looks: Option<Looks>,
         look: LookLevel,
-        ui: &Ui,
-    ) -> Result<Self, Failure> {
-        let (path, _) = scope.store().map_err(|error| Failure::bad_input(error.to_string()))?;
+    ) -> Result<Self, GateError> {
+        let (path, _) = gate.scope.find_store(gate.store, gate.host)?;
         if !path.is_dir() {
-            return Err(Failure::bad_input(format!("there is no store {}", path.display())));
+            return Err(UnusableStore::Missing(path).into());
         }
-        let store = super::super::open_trials(scope, &path)?;
-        let sandboxes = machine::sandboxes_for(&scope.settings)?;
-        let here = MachineContext {
-            permissions: permissions(args, scope, policy),
-            ..machine::context(&sandboxes, None)
-        };
+        let store = gate.open_trials(&path)?;
+        let sandboxes = gate.host.open_sandboxes()?;
+        let here = gate.machine_context(policy, &sandboxes);
         let cancel = std::sync::atomic::AtomicBool::new(false);
-        let versions = versions(scope, policy, gated, looks.as_ref());
+        let versions = gate.find_versions(policy, gated, looks.as_ref());
         let is_counted = looks.is_some();
-        let gate = Gate {
-            args,
-            settings: &scope.settings,
+        let trials = GateTrials {
+            request: gate.request,
+            host: gate.host,
+            events: gate.events,
             store: &store,
             looks,
             machine: &here,
             cancel: &cancel,
             reuse: policy.reuse,
             on_undecided: policy.on_undecided,
-            budget: args.max_usd,
-            policy_hash: &scope.terms.hash,
-            ui,
+            budget: gate.request.max_usd,
+            policy_hash: &gate.scope.terms.hash,
         };
-        let skill = gate.prepare(0, (&gated.row.skill, terms), versions)?;
-        let all = gate.whole_plan(&skill)?.run_folder();
+        let skill = trials.prepare(0, (&gated.row.skill, terms), versions)?;
+        let all = trials.whole_plan(&skill)?.run_folder();
         let arms = arms(&skill, &all, &store);
         let done = arms.iter().map(|arm| arm.repetitions).min().unwrap_or(0);
         // The newest round whose trials are all there, else the first.
         let round = skill.rounds.iter().rev().find(|round| round.repetitions <= done);
         let round = round.or(skill.rounds.first()).cloned();
-        let folder = gate.plan_of(&skill, round.as_ref())?.run_folder();
+        let folder = trials.plan_of(&skill, round.as_ref())?.run_folder();
         let complete = done > 0 && done >= round.as_ref().map_or(done, |round| round.repetitions);
         let is_complete = complete && is_recorded(&folder, &store);
         let results = results(&skill, (&folder, &store), (look, round), policy, is_complete)?;
         let is_extended = policy.on_undecided == OnUndecided::Extend;
         let rounds = skill.rounds.iter().filter(|_| is_extended).map(|round| round.repetitions).collect();
-        let next = is_counted.then(|| LookLevel::of(gate.next_numbers(&skill), policy.error_budget));
+        let next = is_counted.then(|| LookLevel::of(trials.next_numbers(&skill), policy.error_budget));
         Ok(Self { arms, results, rounds, next })
     }
 }
@@ -163,13 +157,13 @@ fn has_result(cell: &assay_store::Cell, store: &Store) -> bool {
     store.record(&cell.trial).ok().flatten().is_some_and(|record| record.outcome.counts())
 }
 
-fn arms(skill: &PlannedSkill<'_>, folder: &RunFolder, store: &Store) -> Vec<Arm> {
+fn arms(skill: &PlannedSkill<'_>, folder: &RunFolder, store: &Store) -> Vec<RecordedArm> {
     let arm = |condition: &String| {
         let cells: Vec<_> = folder.cells.iter().filter(|cell| cell.condition == *condition).collect();
         let missing = cells.iter().filter(|cell| !has_result(cell, store));
         let most = cells.iter().map(|cell| cell.repetition).max().unwrap_or(0);
         let repetitions = missing.map(|cell| cell.repetition - 1).min().unwrap_or(most);
-        Arm {
+        RecordedArm {
             condition: condition.clone(),
             version: version(skill, condition),
             recorded: cells.iter().filter(|cell| has_result(cell, store)).count(),
@@ -205,7 +199,7 @@ fn results(
     (look, round): (LookLevel, Option<Round>),
     policy: &Policy,
     complete: bool,
-) -> Result<Vec<Finding>, StoreError> {
+) -> Result<Vec<RecordedFinding>, StoreError> {
     let own = |found: Vec<Evidence>| found.into_iter().filter(|found| found.condition == CONDITION.name());
     let evidence: Vec<Evidence> = own(assay_analysis::evidence(store, folder)?).collect();
     let reference: Vec<Evidence> = match folder.conditions.get(2) {
@@ -231,7 +225,7 @@ fn results(
     let found =
         claims.iter().zip(decisions).zip(&evidence).filter(|((claim, _), _)| !claim.0.tasks.is_empty());
     Ok(found
-        .map(|(((claim, _), decision), evidence)| Finding {
+        .map(|(((claim, _), decision), evidence)| RecordedFinding {
             agent: evidence.who.short().to_owned(),
             tasks: claim.tasks.len(),
             lift: assay_stats::lift(&claim.tasks, 0.95).map(|found| found.mean),

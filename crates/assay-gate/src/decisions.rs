@@ -1,24 +1,17 @@
 //! What the results of a gate's skills show.
 
 use assay_analysis::Evidence;
-use assay_gate::{Claim, Decision, OnUndecided, Outcome, Policy, Round, SkillTerms, Terms, decide_rounds};
 use assay_report::{counted, points, pp};
 use assay_stats::{Interval, SessionDrift, mcnemar};
 
-use super::checks::CheckChanges;
-use super::guards;
-use super::measured::{CONDITION, Gated, LookLevel, Measured};
-use super::output::{SkillRow, Word};
-
-impl From<Outcome> for Word {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Pass => Self::Pass,
-            Outcome::Undecided => Self::Undecided,
-            Outcome::Fail => Self::Fail,
-        }
-    }
-}
+use crate::checks::CheckChanges;
+use crate::decide::{Claim, Decision, Outcome};
+use crate::document::{GateVerdict, SkillRow};
+use crate::guards::violated_guards;
+use crate::measured::{CONDITION, Gated, LookLevel, Measured};
+use crate::policy::{OnUndecided, Policy};
+use crate::rounds::{Round, decide_rounds};
+use crate::terms::{SkillTerms, Terms};
 
 /// A claim with the number of its skill; its results are `None` where trials are missing.
 struct Tested<'a> {
@@ -54,7 +47,7 @@ fn claims<'a>(terms: &Terms, gated: &'a [Gated]) -> (Vec<(Claim, Option<Round>)>
 }
 
 /// The claim about a skill without any result.
-pub(super) fn claim_of(skill: &str, of: &SkillTerms, look: LookLevel) -> Claim {
+pub(crate) fn claim_of(skill: &str, of: &SkillTerms, look: LookLevel) -> Claim {
     Claim {
         skill: skill.to_owned(),
         require: of.rule.require,
@@ -68,7 +61,7 @@ pub(super) fn claim_of(skill: &str, of: &SkillTerms, look: LookLevel) -> Claim {
 }
 
 /// The numbers of the skills with results that need another round.
-pub(super) fn find_undecided(policy: &Policy, terms: &Terms, gated: &[Gated]) -> Vec<usize> {
+pub(crate) fn find_undecided(policy: &Policy, terms: &Terms, gated: &[Gated]) -> Vec<usize> {
     let (claims, tested) = claims(terms, gated);
     let decisions = decide_rounds(&claims, policy.budget_scope);
     let outcomes = |skill: usize| {
@@ -87,7 +80,7 @@ pub(super) fn find_undecided(policy: &Policy, terms: &Terms, gated: &[Gated]) ->
 }
 
 /// Decides on every skill that was measured, each at the level of its look.
-pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated]) {
+pub(crate) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated]) {
     let (claims, tested) = claims(terms, gated);
     let decisions = decide_rounds(&claims, policy.budget_scope);
     let mut rows: Vec<(usize, SkillRow)> = Vec::new();
@@ -104,7 +97,7 @@ pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated])
             // Every agent must show it.
             row.reason = format!("{}; {reason}", row.reason);
             row.verdict = row.verdict.max(verdict);
-            row.warn = row.verdict == Word::Undecided && policy.on_undecided == OnUndecided::Warn;
+            row.warn = row.verdict == GateVerdict::Undecided && policy.on_undecided == OnUndecided::Warn;
             continue;
         }
         let mut notes = old.notes.clone();
@@ -113,7 +106,7 @@ pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated])
             *number,
             SkillRow {
                 verdict,
-                warn: verdict == Word::Undecided && policy.on_undecided == OnUndecided::Warn,
+                warn: verdict == GateVerdict::Undecided && policy.on_undecided == OnUndecided::Warn,
                 reason,
                 trials_executed: measured.executed,
                 trials_reused: measured.reused,
@@ -140,8 +133,13 @@ pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated])
 }
 
 /// The word and the reason of a decision, with the requirements beside the lift.
-fn decide_skill(claim: &Claim, decision: &Decision, of: &SkillTerms, measured: &Measured) -> (Word, String) {
-    let mut word = Word::from(decision.outcome);
+fn decide_skill(
+    claim: &Claim,
+    decision: &Decision,
+    of: &SkillTerms,
+    measured: &Measured,
+) -> (GateVerdict, String) {
+    let mut word = GateVerdict::from(decision.outcome);
     let mut reason = reason(claim, decision);
     if let Some(limit) = of.rule.exact_p {
         let pairs = || claim.tasks.iter().flat_map(|task| task.arm.iter().zip(&task.base));
@@ -150,15 +148,15 @@ fn decide_skill(claim: &Claim, decision: &Decision, of: &SkillTerms, measured: &
         let (better, worse) = (count(|arm, base| arm > base), count(|arm, base| arm < base));
         let p = mcnemar(better, worse);
         if p > limit || worse >= better {
-            word = word.max(Word::Undecided);
+            word = word.max(GateVerdict::Undecided);
             reason.push_str(&format!(
                 "; McNemar's exact p {p:.4}, at most {limit} in the skill's favor required"
             ));
         }
     }
-    let violated = guards::violated(of, Some(&measured.report));
+    let violated = violated_guards(of, Some(&measured.report));
     if !violated.is_empty() {
-        word = Word::Fail;
+        word = GateVerdict::Fail;
         reason.push_str(&format!("; guards: {}", violated.join("; ")));
     }
     (word, reason)
@@ -235,10 +233,4 @@ fn notes_of(measured: &Measured, look: LookLevel) -> Vec<String> {
     let unproven = measured.report.origins.filter(|found| found.unsigned > 0 || found.imported > 0);
     notes.extend(unproven.map(assay_report::record_origins));
     notes
-}
-
-/// A hash of all results of a skill.
-pub(super) fn measured_digest(measured: &Measured) -> String {
-    let digests: Vec<&str> = measured.evidence.iter().map(|evidence| evidence.digest.as_str()).collect();
-    format!("blake3:{}", blake3::hash(digests.join(" ").as_bytes()).to_hex())
 }

@@ -7,16 +7,16 @@ use serde::Serialize;
 
 /// Checks by whether they changed: a check passes under a condition if it does so in at least half of the trials.
 #[derive(Debug, Default, Clone, Serialize)]
-pub(super) struct CheckChanges {
-    pub(super) fixed: Vec<String>,
-    pub(super) newly_failing: Vec<String>,
-    pub(super) still_passing: usize,
-    pub(super) still_failing: usize,
+pub(crate) struct CheckChanges {
+    pub(crate) fixed: Vec<String>,
+    pub(crate) newly_failing: Vec<String>,
+    pub(crate) still_passing: usize,
+    pub(crate) still_failing: usize,
 }
 
 impl CheckChanges {
     /// The checks of a report under its baseline and under a condition. A task whose verifier reports no tests is one check.
-    pub(super) fn of(report: &Report, condition: &str) -> Self {
+    pub(crate) fn of(report: &Report, condition: &str) -> Self {
         let mut checks: BTreeMap<String, [[usize; 2]; 2]> = BTreeMap::new();
         let conditions: Vec<&str> = report.arms.iter().map(|arm| arm.condition.as_str()).collect();
         let Some(baseline) = conditions.first() else { return Self::default() };
@@ -58,7 +58,8 @@ impl CheckChanges {
         changes
     }
 
-    pub(super) fn summary(&self) -> String {
+    /// One line.
+    pub(crate) fn summarize(&self) -> String {
         format!(
             "{} fixed, {} newly failing, {} still passing, {} still failing",
             self.fixed.len(),

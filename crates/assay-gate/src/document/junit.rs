@@ -2,7 +2,7 @@
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Document, Word};
+use super::{GateDocument, GateVerdict};
 
 fn case(name: &str, kind: Option<NonSuccessKind>, message: &str) -> TestCase {
     let status = kind.map_or_else(TestCaseStatus::success, |kind| {
@@ -25,18 +25,21 @@ fn report(cases: impl IntoIterator<Item = TestCase>) -> Result<String, Serialize
     report.to_string()
 }
 
-impl Document {
+impl GateDocument {
     /// A suite with a case for each skill that changed, and one for the policy.
-    pub(crate) fn junit(&self) -> Result<String, SerializeError> {
+    ///
+    /// # Errors
+    /// A text that XML cannot have.
+    pub fn to_junit(&self) -> Result<String, SerializeError> {
         let weaker = self.weakened.join("; ");
         let kind = (!weaker.is_empty()).then_some(NonSuccessKind::Failure);
         let policy = case("policy", kind, &weaker);
         let skills = self.skills.iter().filter(|row| row.changed).map(|row| {
             let kind = match row.verdict {
-                Word::Pass | Word::Nothing => None,
+                GateVerdict::Pass | GateVerdict::Nothing => None,
                 _ if row.warn => None,
-                Word::Fail | Word::Undecided => Some(NonSuccessKind::Failure),
-                Word::Blocked => Some(NonSuccessKind::Error),
+                GateVerdict::Fail | GateVerdict::Undecided => Some(NonSuccessKind::Failure),
+                GateVerdict::Blocked => Some(NonSuccessKind::Error),
             };
             case(&row.skill, kind, &row.reason)
         });
@@ -45,6 +48,9 @@ impl Document {
 }
 
 /// A suite whose only case is the policy, which was refused.
-pub(crate) fn refused(message: &str) -> Result<String, SerializeError> {
+///
+/// # Errors
+/// A text that XML cannot have.
+pub fn refused_junit(message: &str) -> Result<String, SerializeError> {
     report([case("policy", Some(NonSuccessKind::Error), message)])
 }

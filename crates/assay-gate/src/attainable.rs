@@ -2,39 +2,72 @@
 
 use std::collections::BTreeMap;
 
-use assay_gate::{
-    BudgetScope, Claim, ENOUGH, ExperimentSize, Outcome, Policy, Requirement, SkillTerms, decide, one_sided_p,
-};
 use assay_report::{counted, pp};
 use assay_stats::simulate::Baseline;
 use assay_stats::{SessionDrift, mcnemar};
 
-use super::measured::LookLevel;
-use crate::failure::Failure;
+use crate::decide::{Claim, Outcome, decide, one_sided_p};
+use crate::measured::LookLevel;
+use crate::policy::{BudgetScope, Policy, Requirement};
+use crate::power::{ENOUGH, ExperimentSize};
+use crate::terms::SkillTerms;
 
 /// A skill whose trials are about to be executed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Planned<'a> {
-    pub(super) skill: &'a str,
-    pub(super) terms: &'a SkillTerms,
-    pub(super) look: LookLevel,
+pub(crate) struct PlannedClaim<'a> {
+    pub(crate) skill: &'a str,
+    pub(crate) terms: &'a SkillTerms,
+    pub(crate) look: LookLevel,
     /// Whether it is compared with another version of itself.
-    pub(super) has_version: bool,
+    pub(crate) has_version: bool,
     /// Whether a reference version is measured as well.
-    pub(super) has_reference: bool,
+    pub(crate) has_reference: bool,
 }
 
 /// What a skill's claim can show.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Forecast {
+pub(crate) struct ClaimForecast {
     /// The probability that an equal version passes; `None` for `helps`.
-    pub(super) power_equal: Option<f64>,
+    pub(crate) power_equal: Option<f64>,
     /// The same in words.
-    pub(super) note: String,
+    pub(crate) note: String,
+}
+
+/// Why a policy is refused before any trial.
+#[derive(Debug, thiserror::Error)]
+pub enum UnattainablePolicy {
+    /// No result meets it.
+    #[error("the policy cannot be met by any result: {}", problems.join("; "))]
+    Impossible {
+        /// Why, by skill.
+        problems: Vec<String>,
+    },
+    /// An equal version would rarely pass.
+    #[error("the experiment is too small for the policy (`min_power` = {min_power}): {}", claims.join("; "))]
+    TooSmall {
+        /// The least power that the policy demands.
+        min_power: f64,
+        /// The power of the claims that have less.
+        claims: Vec<String>,
+    },
+}
+
+impl UnattainablePolicy {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Impossible { .. } => {
+                "no trial was run; add tasks or repetitions, or change what the policy requires"
+            }
+            Self::TooSmall { .. } => {
+                "no trial was run; add tasks or repetitions, or set `margin` or `min_power` in the policy"
+            }
+        }
+    }
 }
 
 /// The tasks that count for a requirement.
-fn size(planned: &Planned<'_>) -> ExperimentSize {
+fn size(planned: &PlannedClaim<'_>) -> ExperimentSize {
     let terms = planned.terms;
     let mut numbers = BTreeMap::new();
     let clusters = terms
@@ -53,7 +86,7 @@ fn size(planned: &Planned<'_>) -> ExperimentSize {
 }
 
 /// The baseline's pass rates: with the mean that the policy names, or those that `plan` assumes.
-fn base_rates(planned: &Planned<'_>) -> Baseline {
+fn base_rates(planned: &PlannedClaim<'_>) -> Baseline {
     let usual = Baseline::default();
     let Some([passed, all]) = planned.terms.rule.expected_baseline else { return usual };
     let mean = passed as f64 / all.max(1) as f64;
@@ -64,12 +97,13 @@ fn base_rates(planned: &Planned<'_>) -> Baseline {
 
 /// Refuses requirements that no result can meet, and comparisons of versions that an equal version would rarely pass. For each
 /// skill, what its claim can show.
-pub(super) fn check_attainable(policy: &Policy, planned: &[Planned<'_>]) -> Result<Vec<Forecast>, Failure> {
+pub(crate) fn check_attainable(
+    policy: &Policy,
+    planned: &[PlannedClaim<'_>],
+) -> Result<Vec<ClaimForecast>, UnattainablePolicy> {
     let problems = unattainable(policy, planned);
     if !problems.is_empty() {
-        let message = format!("the policy cannot be met by any result: {}", problems.join("; "));
-        let hint = "no trial was run; add tasks or repetitions, or change what the policy requires";
-        return Err(Failure::bad_input(message).hint(hint));
+        return Err(UnattainablePolicy::Impossible { problems });
     }
     let mut weak = Vec::new();
     let forecasts = planned
@@ -86,16 +120,10 @@ pub(super) fn check_attainable(policy: &Policy, planned: &[Planned<'_>]) -> Resu
     if weak.is_empty() {
         return Ok(forecasts);
     }
-    let message = format!(
-        "the experiment is too small for the policy (`min_power` = {}): {}",
-        policy.min_power,
-        weak.join("; ")
-    );
-    Err(Failure::bad_input(message)
-        .hint("no trial was run; add tasks or repetitions, or set `margin` or `min_power` in the policy"))
+    Err(UnattainablePolicy::TooSmall { min_power: policy.min_power, claims: weak })
 }
 
-fn unattainable(policy: &Policy, planned: &[Planned<'_>]) -> Vec<String> {
+fn unattainable(policy: &Policy, planned: &[PlannedClaim<'_>]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut claims = Vec::new();
     for planned in planned {
@@ -169,7 +197,7 @@ fn exact(limit: f64, expected: Option<[u64; 2]>, trials: u64) -> Option<String> 
 }
 
 /// The power of a skill's claim before any trial.
-fn forecast(planned: &Planned<'_>) -> Forecast {
+fn forecast(planned: &PlannedClaim<'_>) -> ClaimForecast {
     let (size, rule, level) = (size(planned), &planned.terms.rule, planned.look.level);
     let shape = format!(
         "{} × {}",
@@ -181,7 +209,7 @@ fn forecast(planned: &Planned<'_>) -> Forecast {
             || format!("{shape}: a lift of {} is larger than the base rates allow", pp(rule.lift)),
             |power| format!("{shape}: a lift of {} is shown in {:.0}%", pp(rule.lift), 100.0 * power),
         );
-        return Forecast { power_equal: None, note };
+        return ClaimForecast { power_equal: None, note };
     }
     let power = size.equal_power(rule.margin, level);
     // For `not-harmful` an equal version is a skill that does nothing.
@@ -190,7 +218,7 @@ fn forecast(planned: &Planned<'_>) -> Forecast {
     if power < ENOUGH {
         note.push_str(&enough(&size, rule.margin, level));
     }
-    Forecast { power_equal: Some(power), note }
+    ClaimForecast { power_equal: Some(power), note }
 }
 
 /// What would give 80% power.
@@ -204,7 +232,7 @@ fn enough(size: &ExperimentSize, margin: f64, level: f64) -> String {
     format!(" ({:.0}% take {tasks}{supported})", 100.0 * ENOUGH)
 }
 
-fn too_weak(planned: &Planned<'_>, forecast: &Forecast) -> String {
+fn too_weak(planned: &PlannedClaim<'_>, forecast: &ClaimForecast) -> String {
     let look = planned.look;
     let at = if look.version > 1 || look.look > 1 {
         format!(

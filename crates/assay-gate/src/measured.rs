@@ -1,55 +1,64 @@
 //! What the trials of a gate's skills show.
 
 use assay_analysis::{AgentKey, Evidence, Report};
-use assay_gate::{Numbers, REFERENCE_BUDGET, Reference, ReferenceVersion, Round, level};
 use assay_stats::{PairedTask, SessionDrift, interval_for_bound};
 use assay_store::ConditionRole;
 
-use super::output::{SkillRow, Word};
+use crate::decide::REFERENCE_BUDGET;
+use crate::document::{GateVerdict, SkillRow};
+use crate::ledger::{Numbers, Reference, level};
+use crate::reference::ReferenceVersion;
+use crate::rounds::Round;
 
 /// The name of the guard on costs among the metrics.
-pub(super) const COST: &str = "cost_usd";
+pub(crate) const COST: &str = "cost_usd";
 
 /// The condition that is required to meet the policy.
-pub(super) const CONDITION: ConditionRole = ConditionRole::Curated;
+pub(crate) const CONDITION: ConditionRole = ConditionRole::Curated;
 
 /// The reason of a skill whose trials are still to be executed.
-pub(super) const OPEN: &str = "not measured";
+pub(crate) const OPEN: &str = "not measured";
 
 /// What the trials of a skill show.
-pub(super) struct Measured {
-    pub(super) run: String,
-    pub(super) report: Report,
-    pub(super) evidence: Vec<Evidence>,
-    pub(super) executed: usize,
-    pub(super) reused: usize,
+pub(crate) struct Measured {
+    pub(crate) run: String,
+    pub(crate) report: Report,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) executed: usize,
+    pub(crate) reused: usize,
     /// What the executed trials cost.
-    pub(super) spent_usd: f64,
+    pub(crate) spent_usd: f64,
     /// The results against the reference version, by agent; none where that is the baseline.
-    pub(super) reference: Vec<Evidence>,
+    pub(crate) reference: Vec<Evidence>,
     /// The version that the skill may not fall behind.
-    pub(super) reference_version: Option<ReferenceVersion>,
+    pub(crate) reference_version: Option<ReferenceVersion>,
     /// The level of the look's test against it.
-    pub(super) reference_level: f64,
+    pub(crate) reference_level: f64,
     /// The drift between reused trials of the baseline and new ones.
-    pub(super) drift: Option<Drift>,
+    pub(crate) drift: Option<MeasuredDrift>,
     /// With `on_undecided = "extend"`, the round that the trials end with.
-    pub(super) round: Option<Round>,
+    pub(crate) round: Option<Round>,
 }
 
 impl Measured {
     /// The results of an agent against the reference version.
-    pub(super) fn against_reference(&self, who: &AgentKey) -> Option<Vec<PairedTask>> {
+    pub(crate) fn against_reference(&self, who: &AgentKey) -> Option<Vec<PairedTask>> {
         self.reference.iter().find(|found| found.who == *who).map(|found| found.tasks.clone())
     }
 
     /// The level of a test against the reference version.
-    pub(super) fn reference_level(&self) -> f64 {
+    pub(crate) fn reference_level(&self) -> f64 {
         self.round.as_ref().map_or(self.reference_level, |round| round.level(self.reference_level))
     }
 
+    /// A hash of all results.
+    pub(crate) fn digest_results(&self) -> String {
+        let digests: Vec<&str> = self.evidence.iter().map(|evidence| evidence.digest.as_str()).collect();
+        format!("blake3:{}", blake3::hash(digests.join(" ").as_bytes()).to_hex())
+    }
+
     /// The reference version with the least lift over it among the agents, as the ledger records it.
-    pub(super) fn reference_record(&self) -> Option<Reference> {
+    pub(crate) fn reference_record(&self) -> Option<Reference> {
         let version = self.reference_version.as_ref()?;
         let level = self.reference_level();
         let drift = self.drift.map_or(SessionDrift::NONE, |drift| drift.between);
@@ -69,27 +78,27 @@ impl Measured {
 
 /// Reuse of the baseline.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Drift {
+pub(crate) struct MeasuredDrift {
     /// What is added to the interval.
-    pub(super) between: SessionDrift,
+    pub(crate) between: SessionDrift,
     /// The smallest drift that the sentinel detects with 80% power.
-    pub(super) detectable: Option<f64>,
+    pub(crate) detectable: Option<f64>,
     /// The drift that it shows: new minus recorded.
-    pub(super) observed: Option<f64>,
+    pub(crate) observed: Option<f64>,
 }
 
 /// Which look at which version of a skill it is, and the one-sided levels of all its tests together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct LookLevel {
-    pub(super) version: u32,
-    pub(super) look: u32,
-    pub(super) level: f64,
+pub(crate) struct LookLevel {
+    pub(crate) version: u32,
+    pub(crate) look: u32,
+    pub(crate) level: f64,
     /// That of the tests against the reference version.
-    pub(super) reference_level: f64,
+    pub(crate) reference_level: f64,
 }
 
 impl LookLevel {
-    pub(super) fn of(numbers: Numbers, error_budget: f64) -> Self {
+    pub(crate) fn of(numbers: Numbers, error_budget: f64) -> Self {
         let Numbers { version, look } = numbers;
         let of = |budget| level(budget, version, look);
         Self { version, look, level: of(error_budget), reference_level: of(REFERENCE_BUDGET) }
@@ -97,18 +106,18 @@ impl LookLevel {
 }
 
 /// A skill with what was measured.
-pub(super) struct Gated {
-    pub(super) row: SkillRow,
-    pub(super) measured: Option<Measured>,
+pub(crate) struct Gated {
+    pub(crate) row: SkillRow,
+    pub(crate) measured: Option<Measured>,
     /// The look at it, once it is opened.
-    pub(super) look: Option<LookLevel>,
+    pub(crate) look: Option<LookLevel>,
     /// Whether the target has it, so that its version there can be the baseline.
-    pub(super) is_known: bool,
+    pub(crate) is_known: bool,
 }
 
 impl Gated {
     /// Whether its trials are still to be read or executed.
-    pub(super) fn is_open(&self) -> bool {
-        self.row.verdict == Word::Blocked && self.row.reason == OPEN
+    pub(crate) fn is_open(&self) -> bool {
+        self.row.verdict == GateVerdict::Blocked && self.row.reason == OPEN
     }
 }

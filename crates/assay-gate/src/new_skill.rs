@@ -2,34 +2,28 @@
 
 use std::path::PathBuf;
 
-use assay_gate::{SkillTerms, Subject};
 use assay_trial::{Experiment, NetworkGrant, SandboxKind};
 
-use super::measured::Gated;
-use super::scope::Scope;
-use crate::args::gate::GateArgs;
-use crate::commands::task::check_isolated;
-use crate::failure::Failure;
-use crate::ui::Ui;
+use crate::evaluation::Subject;
+use crate::gate::Gate;
+use crate::gate_error::GateError;
+use crate::measured::Gated;
+use crate::terms::SkillTerms;
 
 /// Executes the checks of new tasks and notes what they find. Tasks come from the pull request: they run in a sandbox of the
 /// target's experiment, without network, variables of the host or judges, or not at all.
-pub(super) fn check_tasks(
-    args: &GateArgs,
-    scope: &Scope,
-    gated: &mut [Gated],
-    ui: &Ui,
-) -> Result<(), Failure> {
+pub(crate) fn check_new_tasks(gate: &Gate<'_>, gated: &mut [Gated]) -> Result<(), GateError> {
+    let scope = gate.scope;
     // The job that opens looks executes nothing.
-    if args.open_looks {
+    if gate.request.open_looks {
         return Ok(());
     }
     for gated in gated {
         let subject = scope.subjects.iter().find(|subject| subject.skill == gated.row.skill);
         let Some(own) = subject.and_then(untrusted) else { continue };
-        let notes = match isolated(scope.terms.skills.get(&gated.row.skill)) {
+        let notes = match isolate_experiment(scope.terms.skills.get(&gated.row.skill)) {
             Err(reason) => vec![format!("task check: not executed: {reason}")],
-            Ok(experiment) => check(args, scope, own, experiment.as_ref(), ui)?,
+            Ok(experiment) => check_tasks(gate, own, experiment.as_ref())?,
         };
         gated.row.notes.extend(notes);
     }
@@ -40,29 +34,25 @@ fn untrusted(subject: &Subject) -> Option<&SkillTerms> {
     subject.untrusted.as_deref().filter(|_| subject.problem.is_none())
 }
 
-fn check(
-    args: &GateArgs,
-    scope: &Scope,
+fn check_tasks(
+    gate: &Gate<'_>,
     own: &SkillTerms,
     experiment: Option<&Experiment>,
-    ui: &Ui,
-) -> Result<Vec<String>, Failure> {
-    if let Some(reason) = scope.missing_key()? {
+) -> Result<Vec<String>, GateError> {
+    if let Some(reason) = gate.scope.explain_missing_key(gate.host)? {
         return Ok(vec![format!("task check: not executed: {reason}")]);
     }
-    let store = match scope.store() {
+    let store = match gate.scope.find_store(gate.store, gate.host) {
         Ok((store, _)) => store,
         Err(reason) => return Ok(vec![format!("task check: not executed: {reason}")]),
     };
-    let mut settings = scope.settings.clone();
-    settings.store = store;
     let folders: Vec<PathBuf> = own.tasks.values().map(|task| task.folder.clone()).collect();
-    check_isolated(&folders, experiment, args.jobs, &settings, ui)
+    Ok(gate.host.check_tasks(&folders, experiment, &store)?)
 }
 
 /// The experiment of the target's rule as far as it says how tasks are isolated; `None` without one, where the sandboxes of this
 /// machine serve.
-fn isolated(terms: Option<&SkillTerms>) -> Result<Option<Experiment>, &'static str> {
+fn isolate_experiment(terms: Option<&SkillTerms>) -> Result<Option<Experiment>, &'static str> {
     let Some(experiment) = terms.and_then(|terms| terms.experiment.as_ref()) else { return Ok(None) };
     if experiment.sandbox.kind == SandboxKind::None {
         return Err("the experiment of the policy has sandbox \"none\"");

@@ -3,34 +3,39 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_gate::{
-    Anchor, Completion, Evaluation, KnownHeads, Ledger, LedgerEntry, LedgerError, LedgerHome, LedgerPlace,
-    Numbers, Opening, Policy, SkillTerms, Subject,
-};
-use assay_store::{RecordKeys, RunFolder, Store};
+use assay_store::{RecordKeys, RunFolder, Store, StoreError};
 use serde_json::json;
 
-use super::decisions::measured_digest;
-use super::measured::{Gated, Measured};
-use super::output::{LedgerSummary, SkillRow, Word};
-use crate::record_keys;
+use crate::document::{GateVerdict, LedgerSummary, SkillRow};
+use crate::evaluation::{Evaluation, Subject};
+use crate::ledger::{
+    Anchor, Completion, GATE_REF, KnownHeads, Ledger, LedgerEntry, LedgerError, LedgerHome, Numbers, Opening,
+    content,
+};
+use crate::measured::{Gated, Measured};
+use crate::policy::{LedgerPlace, Policy};
+use crate::terms::{SkillTerms, Terms};
 
 /// The folder of a store with a file for each look whose trials it has.
 const MARKERS: &str = "gate";
 
 /// Why a look cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LookError {
+pub(crate) enum LookError {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     #[error("no task of the target measures it, so its looks cannot be counted")]
     NoTask,
     #[error("cannot write {}: {source}", path.display())]
     Marker { path: PathBuf, source: std::io::Error },
+    #[error("these are other results than those of the look before: they are the next look")]
+    OtherResults,
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// The ledger of a gate, and the looks that it has.
-pub(super) struct Looks {
+pub(crate) struct Looks {
     ledger: Ledger,
     known: Option<KnownHeads>,
     error_budget: f64,
@@ -52,19 +57,19 @@ struct Opened {
 }
 
 impl Looks {
-    /// Reads the ledger of a policy. `directory` is the folder of the policy in the checkout.
+    /// Reads the ledger of a policy. `directory` is the folder of the policy in the checkout, and `state` that for what is
+    /// remembered of this user.
     ///
     /// # Errors
     /// Why the gate is blocked: a ledger that cannot be read, or that lacks looks which were there.
-    pub(super) fn read(
-        policy: &Policy,
-        policy_hash: &str,
-        evaluation: &Evaluation,
-        subjects: &[Subject],
+    pub(crate) fn read(
+        (policy, terms): (&Policy, &Terms),
+        (evaluation, subjects): (&Evaluation, &[Subject]),
         directory: &Path,
+        state: Option<&Path>,
         keys: RecordKeys,
     ) -> Result<(Self, Vec<String>), LedgerError> {
-        let default = LedgerPlace::GitRef(assay_gate::GATE_REF.to_owned());
+        let default = LedgerPlace::GitRef(GATE_REF.to_owned());
         let (place, remote) = match &policy.ledger {
             Some(spec) => (&spec.place, spec.remote.as_deref()),
             None => (&default, None),
@@ -74,7 +79,7 @@ impl Looks {
         if let Some(anchor) = Anchor::of(evaluation.top(), &evaluation.target) {
             ledger.require(&anchor)?;
         }
-        let known = record_keys::state_folder().map(|state| KnownHeads::at(&state.join("gate")));
+        let known = state.map(|state| KnownHeads::at(&state.join("gate")));
         if let Some(known) = &known {
             known.check(&ledger)?;
             known.remember(&ledger);
@@ -87,7 +92,7 @@ impl Looks {
             ledger,
             known,
             error_budget: policy.error_budget,
-            policy_hash: policy_hash.to_owned(),
+            policy_hash: terms.hash.clone(),
             target: evaluation.target.clone(),
             head: evaluation.head().to_owned(),
             trust: if evaluation.is_trusted { evaluation.head() } else { "target" }.to_owned(),
@@ -98,7 +103,7 @@ impl Looks {
     }
 
     /// Which look the trials of a plan are, if no other gate opens one first.
-    pub(super) fn numbers(
+    pub(crate) fn numbers(
         &self,
         skill: &str,
         terms: &SkillTerms,
@@ -115,7 +120,7 @@ impl Looks {
     }
 
     /// The numbers of a new look at a skill.
-    pub(super) fn new_numbers(&self, skill: &str, terms: &SkillTerms) -> Numbers {
+    pub(crate) fn new_numbers(&self, skill: &str, terms: &SkillTerms) -> Numbers {
         self.opening(skill, terms, "").map_or(Numbers { version: 1, look: 1 }, |opening| {
             self.ledger.numbers(&opening.lineage, &opening.content, opening.target_content.as_deref())
         })
@@ -131,7 +136,7 @@ impl Looks {
     }
 
     /// The looks at a skill that the ledger has, whatever its content, in their order.
-    pub(super) fn entries(&self, skill: &str) -> Vec<&LedgerEntry> {
+    pub(crate) fn entries(&self, skill: &str) -> Vec<&LedgerEntry> {
         let lineage = self.skills.get(skill).map(|(lineage, _)| lineage);
         self.ledger.entries.iter().filter(|entry| Some(&entry.opening.lineage) == lineage).collect()
     }
@@ -141,7 +146,7 @@ impl Looks {
     ///
     /// # Errors
     /// Why no trial may be executed: the ledger cannot be written.
-    pub(super) fn open(
+    pub(crate) fn open(
         &mut self,
         skill: &str,
         terms: &SkillTerms,
@@ -159,7 +164,7 @@ impl Looks {
     }
 
     /// The look at a skill whose trials are executed in a run, which then has no verdict until the look is completed.
-    pub(super) fn of_run(&mut self, skill: &str, run: &str) -> Option<&str> {
+    pub(crate) fn of_run(&mut self, skill: &str, run: &str) -> Option<&str> {
         let opened = self.opened.get_mut(skill)?;
         if !opened.runs.iter().any(|known| known == run) {
             opened.runs.push(run.to_owned());
@@ -186,40 +191,39 @@ impl Looks {
 
     /// Completes the looks at all skills that were decided on. A decision that cannot be written does not count: its look
     /// stays open, and the next gate goes on with it.
-    pub(super) fn complete_all(&mut self, gated: &mut [Gated], store: &Store) {
+    pub(crate) fn complete_all(&mut self, gated: &mut [Gated], store: &Store) {
         for Gated { row, measured, .. } in gated {
             let Some(measured) = measured else { continue };
             if let Err(reason) = self.complete(row, measured, store) {
                 row.reason =
                     format!("{reason}; run the gate again, no trial is executed twice ({})", row.reason);
-                row.verdict = Word::Blocked;
+                row.verdict = GateVerdict::Blocked;
             } else if let Some(trailer) = self.trailer(&row.skill) {
                 row.notes.push(format!("for the message of the merge commit: {trailer}"));
             }
         }
     }
 
-    fn complete(&mut self, row: &SkillRow, measured: &Measured, store: &Store) -> Result<(), String> {
+    fn complete(&mut self, row: &SkillRow, measured: &Measured, store: &Store) -> Result<(), LookError> {
         let Some(Opened { entry, runs }) = self.opened.get(&row.skill) else { return Ok(()) };
         let (entry, runs) = (entry.clone(), runs.clone());
-        let evidence = measured_digest(measured);
+        let evidence = measured.digest_results();
         match &entry.completion {
             Some(completion) if completion.evidence == evidence => return Ok(()),
             Some(_) => {
                 // Decided at the level of the look that had other results.
                 let opening = entry.opening.clone();
-                let entry = self.open_next(&opening, store).map_err(|error| error.to_string())?;
+                let entry = self.open_next(&opening, store)?;
                 self.opened.insert(row.skill.clone(), Opened { entry, runs });
-                return Err("these are other results than those of the look before: they are the next look"
-                    .to_owned());
+                return Err(LookError::OtherResults);
             }
             None => {}
         }
         let decision = match row.verdict {
-            Word::Pass => "pass",
-            Word::Fail => "fail",
-            Word::Undecided => "undecided",
-            Word::Nothing | Word::Blocked => return Ok(()),
+            GateVerdict::Pass => "pass",
+            GateVerdict::Fail => "fail",
+            GateVerdict::Undecided => "undecided",
+            GateVerdict::Nothing | GateVerdict::Blocked => return Ok(()),
         };
         let completion = Completion {
             completed_at: jiff::Timestamp::now().to_string(),
@@ -232,11 +236,11 @@ impl Looks {
             reference: measured.reference_record(),
             cost_usd: row.cost_usd,
         };
-        self.ledger.complete(&entry, &completion).map_err(|error| error.to_string())?;
+        self.ledger.complete(&entry, &completion)?;
         self.remember();
         let event = json!({ "event": "gate-completed", "look": entry.id, "at": completion.completed_at });
         for run in &runs {
-            store.event(run, &event).map_err(|error| error.to_string())?;
+            store.event(run, &event)?;
         }
         let completion = Some(completion);
         self.opened.insert(row.skill.clone(), Opened { entry: LedgerEntry { completion, ..entry }, runs });
@@ -244,7 +248,7 @@ impl Looks {
     }
 
     /// How many looks there are, and where.
-    pub(super) fn summary(&self) -> LedgerSummary {
+    pub(crate) fn summary(&self) -> LedgerSummary {
         LedgerSummary { looks: self.ledger.entries.len(), place: Some(self.ledger.home().describe()) }
     }
 
@@ -261,7 +265,7 @@ impl Looks {
             opened_at: jiff::Timestamp::now().to_string(),
             skill: skill.to_owned(),
             lineage,
-            content: assay_gate::content(package),
+            content: content(package),
             digest: package.digest.to_string(),
             target_content,
             target_commit: Some(self.target.clone()),

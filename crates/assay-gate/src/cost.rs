@@ -4,16 +4,13 @@ use assay_agent::LoopOptions;
 use assay_analysis::{CostSource, forecast_cost};
 use assay_diagnostic::group_digits;
 use assay_report::counted;
-use assay_store::{Cell, RunFolder, Selection, Store, TrialId};
+use assay_store::{Cell, RunFolder, Selection, Store, StoreError, TrialId};
 use assay_trial::Plan;
 use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::machine;
-
 /// Trials, tokens and US dollars of a gate.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Forecast {
+pub struct CostForecast {
     /// Planned trials, without those of the checks of tasks; with rounds, those of the first.
     pub(crate) trials: usize,
     /// Those without a result.
@@ -95,7 +92,7 @@ impl Recorded {
     }
 }
 
-impl Forecast {
+impl CostForecast {
     /// The forecast of no trial.
     pub(crate) fn none(cap: Option<f64>) -> Self {
         let zero = Some(0.0);
@@ -111,19 +108,23 @@ impl Forecast {
     }
 
     /// Adds the trials of a skill: those of its first round, and those of all of its rounds.
+    ///
+    /// # Errors
+    /// The store cannot be read.
     pub(crate) fn add(
         &mut self,
         first: &Plan,
         all: &Plan,
         rounds: usize,
         store: &Store,
-    ) -> Result<(), Failure> {
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), StoreError> {
         let folder = first.run_folder();
         let caps = first.trial_caps();
         let cost = forecast_cost(&folder, &caps, store, &Selection::default(), None)?;
         let recorded = Recorded::of(first, &folder, store);
         let most = Recorded::of(all, &all.run_folder(), store);
-        let judges_bill = most.judged > 0 && judges_bill(all);
+        let judges_bill = most.judged > 0 && judges_bill(all, env);
         self.trials += folder.cells.len();
         self.missing += cost.trials;
         self.missing_most += most.missing.iter().map(|missing| *missing as usize).sum::<usize>();
@@ -167,7 +168,7 @@ impl Forecast {
     }
 
     /// One line.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let trials = counted(self.trials, "trial", "trials");
         let recorded = group_digits(self.trials - self.missing);
         let mut head =
@@ -218,14 +219,14 @@ fn missing_checks(plan: &Plan, store: &Store) -> usize {
 }
 
 /// Whether a judge of the plan's rubrics is billed.
-pub(crate) fn judges_bill(plan: &Plan) -> bool {
+pub(crate) fn judges_bill(plan: &Plan, env: &dyn Fn(&str) -> Option<String>) -> bool {
     plan.is_judged()
         && plan
             .experiment
             .judge
             .iter()
             .flat_map(|judge| &judge.models)
-            .any(|judge| machine::is_paid(&judge.model, judge.base_url.as_deref(), judge.price))
+            .any(|judge| assay_ask::is_paid(&judge.model, judge.base_url.as_deref(), judge.price, env))
 }
 
 #[cfg(test)]
@@ -234,16 +235,16 @@ mod tests {
 
     #[test]
     fn cost_is_one_line_with_units() {
-        let check = |forecast: Forecast, expected: &str| assert_eq!(forecast.words(), expected);
-        let all = Forecast { trials: 72, ..Forecast::none(None) };
+        let check = |forecast: CostForecast, expected: &str| assert_eq!(forecast.words(), expected);
+        let all = CostForecast { trials: 72, ..CostForecast::none(None) };
         check(all.clone(), "Cost: 72 trials, 72 recorded, 0 to execute.");
-        let some = Forecast { missing: 36, missing_most: 36, tokens_most: Some(36_000_000), ..all };
-        let free = Forecast { tokens_expected: None, ..some.clone() };
+        let some = CostForecast { missing: 36, missing_most: 36, tokens_most: Some(36_000_000), ..all };
+        let free = CostForecast { tokens_expected: None, ..some.clone() };
         check(
             free,
             "Cost: 72 trials, 36 recorded, 36 to execute; at most 36,000,000 tokens; no model is billed.",
         );
-        let paid = Forecast {
+        let paid = CostForecast {
             tokens_expected: Some(420_000),
             usd_expected: Some(1.25),
             usd_most: Some(108.0),
@@ -255,7 +256,7 @@ mod tests {
             paid,
             "Cost: 72 trials, 36 recorded, 36 to execute; about 420,000 tokens, at most 36,000,000; about $1.25, at most $108.00, stops at $20.00.",
         );
-        let unknown = Forecast {
+        let unknown = CostForecast {
             tokens_expected: None,
             tokens_most: None,
             usd_expected: None,
@@ -265,12 +266,12 @@ mod tests {
         };
         check(unknown, "Cost: 72 trials, 36 recorded, 36 to execute; tokens unknown; USD unknown.");
         let rounds =
-            Forecast { rounds: 2, missing_most: 108, checks: 12, tokens_expected: None, ..some.clone() };
+            CostForecast { rounds: 2, missing_most: 108, checks: 12, tokens_expected: None, ..some.clone() };
         check(
             rounds,
             "Cost: 72 trials, 36 recorded, 36 to execute in the first of up to 2 rounds, at most 108 in all, and 12 task checks; at most 36,000,000 tokens; no model is billed.",
         );
-        let judged = Forecast {
+        let judged = CostForecast {
             judged: 36,
             tokens_expected: Some(500),
             tokens_most: None,
