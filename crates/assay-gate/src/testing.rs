@@ -10,7 +10,9 @@ use assay_store::{Cell, Claim, Outcome, Record, RecordKey, RecordKeys, RunFolder
 use assay_trial::{CliAgentContext, Experiment, Plan, SandboxUnavailable, Sandboxes};
 use tempfile::TempDir;
 
+use crate::document::GateDocument;
 use crate::gate::Gate;
+use crate::gate_error::GateError;
 use crate::host::{GateEvent, GateHost, HostError};
 use crate::measure::GateTrials;
 use crate::request::GateRequest;
@@ -127,12 +129,27 @@ impl GateRepository {
         let scope = Scope::find(request, &store).unwrap();
         call(&Gate { request, scope: &scope, store: &store, host, events: &events })
     }
+
+    /// What a gate decides.
+    pub(crate) fn decide(
+        &self,
+        request: &GateRequest,
+        host: &FakeHost,
+        events: &dyn Fn(&GateEvent<'_>),
+    ) -> Result<GateDocument, GateError> {
+        let store = self.store();
+        let scope = Scope::find(request, &store)?;
+        Gate { request, scope: &scope, store: &store, host, events: &events }.decide()
+    }
 }
+
+/// Environment variables.
+type Variables = Box<dyn Fn(&str) -> Option<String> + Sync>;
 
 /// A program with a key and a store, whose agents work and whose tasks pass their checks.
 pub(crate) struct FakeHost {
     folder: PathBuf,
-    env: Box<dyn Fn(&str) -> Option<String> + Sync>,
+    env: Variables,
     has_key: bool,
     /// Why the agents fail.
     agents: Option<&'static str>,

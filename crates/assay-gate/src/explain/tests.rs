@@ -53,7 +53,7 @@ fn an_explanation_follows_a_skill_through_its_look() {
     };
     let (request, host) = (lab.request(), lab.host());
     lab.with_gate(&request, &host, &|_| {}, |gate| record_skill(gate, "skills/reports", helped));
-    let document = lab.with_gate(&request, &host, &|_| {}, |gate| gate.decide()).unwrap();
+    let document = lab.decide(&request, &host, &|_| {}).unwrap();
     assert_eq!(document.exit_verdict().word(), "undecided", "{}", document.to_text());
     let after = explain(&lab);
     let recorded: Vec<(usize, usize)> = after.arms.iter().map(|arm| (arm.recorded, arm.planned)).collect();

@@ -28,7 +28,7 @@ fn helped(cell: &Cell) -> Outcome {
 }
 
 fn decide(lab: &GateRepository, request: &GateRequest, host: &FakeHost) -> Result<GateDocument, GateError> {
-    lab.with_gate(request, host, &|_| {}, |gate| gate.decide())
+    lab.decide(request, host, &|_| {})
 }
 
 /// The verdict of the only skill, and the reason.
@@ -137,7 +137,7 @@ fn looks_are_opened_before_their_levels_are_taken() {
         GateEvent::RunBegan => heard.borrow_mut().push(("run", looks(&lab).len())),
         _ => {}
     };
-    let document = lab.with_gate(&request, &host, &events, |gate| gate.decide()).unwrap();
+    let document = lab.decide(&request, &host, &events).unwrap();
     assert_eq!(heard.take(), [("power", 0), ("cost", 0), ("run", 2)]);
     let row = &document.skills[0];
     assert_eq!((row.version, row.look), (Some(2), Some(1)), "{}", row.reason);
