@@ -31,8 +31,7 @@ pub use matter::{Change, Mattered, TestCheck, changed, mattered};
 pub use passage::Passage;
 pub use recover::files_shown;
 pub use run_evidence::RunEvidence;
-pub(crate) use score::Cohort;
-pub use score::{Known, adherences, attainable, can_adopt};
+pub use score::{Cohort, Known, adherences, attainable, can_adopt};
 
 /// What a run shows of one directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

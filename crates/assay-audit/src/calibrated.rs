@@ -4,7 +4,6 @@
 //! [`audit`] looks at the runs of one task and forgets them again; [`corpus`] puts the tasks of an
 //! arm together. docs/AUDIT.md says what each number means.
 
-mod check;
 mod claims;
 mod corpus;
 mod findings;
@@ -14,9 +13,9 @@ mod null;
 mod pattern;
 mod reader;
 mod report;
+mod share;
 mod task;
 
-pub use check::{Auc, Check, LeftOut, Planted, Rate, check, planted};
 pub use claims::claims;
 pub use corpus::{AdoptionLine, CorpusAudit, TraceLine, corpus, corpus_with, pairs, visit};
 pub use findings::{
@@ -30,4 +29,5 @@ pub use report::{
     CheckOutcome, DirectiveFinding, DirectiveReport, MatteredCheck, RunLocation, Undelivered,
     adherence_report,
 };
+pub use share::Rate;
 pub use task::{ArmPairs, Counts, PairAudit, Run, RunAudit, RunName, TaskAudit, TaskRuns, audit};

@@ -13,7 +13,6 @@ pub mod directive;
 pub mod evidence;
 mod exposed;
 mod method;
-pub mod planted;
 pub mod rarity;
 pub mod sheet;
 pub mod view;

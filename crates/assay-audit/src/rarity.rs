@@ -3,18 +3,16 @@
 //! A directive shows that a skill was followed only if runs without it would hardly do the same. A
 //! table of document frequencies answers half of that: how many independent skills contain the
 //! tokens of a text in a row. It is made by `assay lab audit rarity` from a corpus of public skills
-//! and from lists of common names (`data/common`), and embedded as hashes: no text of the corpus is
+//! and from lists of common names (`crates/assay-lab/data/common`), and embedded as hashes: no text of the corpus is
 //! in it. docs/AUDIT.md has its provenance.
 
-mod build;
 mod table;
 mod tokens;
 
 use std::sync::LazyLock;
 
-pub use build::{Counts, Document, common, families};
-pub use table::{Table, TableError};
-pub use tokens::tokens;
+pub use table::{LEVELS, Table, TableError, level};
+pub use tokens::{LONGEST, hashes, tokens};
 
 /// The table that is part of the program.
 static TABLE: LazyLock<Table> = LazyLock::new(|| {

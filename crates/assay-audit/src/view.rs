@@ -308,7 +308,7 @@ pub fn view(task: &str, skill_name: &str, prompt: &str, skill: &SkillText, with:
         runs,
         baseline: None,
     };
-    let found = audit(&task, std::slice::from_ref(skill), false);
+    let found = audit(&task, std::slice::from_ref(skill));
     let sides: Vec<Side> = found
         .runs
         .iter()

@@ -40,7 +40,6 @@ mod rules;
 pub mod scaffold;
 mod scope;
 mod self_check;
-pub mod simulate;
 mod steps;
 mod terms;
 #[cfg(test)]

@@ -4,15 +4,19 @@
 //! the library of the product, whose settings, output and errors it shares.
 
 mod args;
+pub mod audit;
 mod commands;
 pub mod cta;
 mod failure;
+pub mod needs_labels;
+pub mod ranks;
 #[cfg(test)]
 mod reference;
-mod retrieval;
-mod routing;
+pub mod retrieval;
+pub mod routing;
 mod safety_sets;
 mod self_test;
+pub mod simulate;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -71,7 +71,7 @@ impl Index {
     }
 
     /// Indexes documents that are in order of their ids, each once.
-    pub(crate) fn of(documents: &[Document], stemmer: Stemmer) -> Self {
+    pub fn of(documents: &[Document], stemmer: Stemmer) -> Self {
         let chunk = documents.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
         let parts: Vec<PartialIndex> = documents
             .par_chunks(chunk)
@@ -306,7 +306,7 @@ impl Index {
 }
 
 /// Documents in order of their ids; of several with one id the first stays.
-pub(crate) fn ordered(mut documents: Vec<Document>) -> Vec<Document> {
+pub fn ordered(mut documents: Vec<Document>) -> Vec<Document> {
     documents.sort_by(|one, other| one.id.cmp(&other.id));
     documents.dedup_by(|later, first| later.id == first.id);
     documents

@@ -14,12 +14,10 @@ mod files;
 pub mod hybrid;
 mod index;
 pub mod index_file;
-mod metrics;
 pub mod queries;
 mod related;
 pub mod rerank;
 mod retriever;
-mod run;
 mod searcher;
 mod sentences;
 mod similarity;
@@ -31,11 +29,9 @@ pub use catalogue::{
     DEFAULT, MODELS, NAMES, OpenError, OpenedRetriever, RetrieverContext, RetrieverSpec, UnknownRetriever,
 };
 pub use corpus::{Document, LineError, read_document};
-pub use index::{Counts, FIELDS, Field, Index, Lengths};
+pub use index::{Counts, FIELDS, Field, Index, Lengths, ordered};
 pub use index_file::{IndexError, IndexFile, Stamp};
-pub use metrics::{Metric, RelevantSets, Scores, score};
-pub use retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
-pub use run::{Context, Cost, Run};
+pub use retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting, best_hits};
 pub use searcher::{Answer, HitExplanation, SearchError, SearchHit, Searcher};
 pub use sentences::sentences;
 pub use similarity::{Shingles, shingle_similarity};

@@ -144,7 +144,7 @@ impl Lexical {
     /// The best documents, as [`Retriever::search`] gives them; it uses no model and so never
     /// fails.
     pub fn rank(&self, query: &str, most: usize) -> Vec<Hit> {
-        best(&self.scores(query), most)
+        best_hits(&self.scores(query), most)
     }
 
     /// The sums of all documents for the words of a query.
@@ -194,7 +194,7 @@ fn single(weight: f64) -> f32 {
 
 /// The documents with the highest scores above 0, equal ones in order of their numbers, which is
 /// that of their ids.
-pub(crate) fn best(scores: &[f32], most: usize) -> Vec<Hit> {
+pub fn best_hits(scores: &[f32], most: usize) -> Vec<Hit> {
     ranked((0_u32..).zip(scores.iter().copied()), most)
 }
 
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn best_results_are_sorted() {
         let check = |scores: &[f32], most: usize, expected: &[u32]| {
-            let found: Vec<u32> = best(scores, most).into_iter().map(|hit| hit.0).collect();
+            let found: Vec<u32> = best_hits(scores, most).into_iter().map(|hit| hit.0).collect();
             assert_eq!(found, expected);
         };
         check(&[1.0, 3.0, 0.0, 3.0, 2.0], 3, &[1, 3, 4]);
@@ -296,7 +296,7 @@ mod tests {
             let mut all: Vec<Hit> = (0_u32..).zip(scores.iter().copied()).filter(|hit| hit.1 > 0.0).collect();
             all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
             all.truncate(most);
-            proptest::prop_assert_eq!(best(&scores, most), all);
+            proptest::prop_assert_eq!(best_hits(&scores, most), all);
         }
     }
 }

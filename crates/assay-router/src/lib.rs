@@ -1,6 +1,6 @@
 //! The router benchmark: which skill a router chooses for a query.
 //!
-//! [`read_prompts`] reads labelled queries. [`Bench`] sends each of them to a model several times,
+//! [`Bench`] sends requests to a model several times,
 //! with the skills in another order each time, and stores the answers; [`Lexical`] routers compare
 //! words. The figures are computed in the crate `assay-lab`.
 //!
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use answers::Answers;
 pub use bench::{Bench, Forecast, RunLimits, RunOutcome};
 pub use lexical::Lexical;
-pub use prompts::{KEYS, Prompt, UNKNOWN_KEY, read_prompts};
+pub use prompts::Prompt;
 pub use request::{
     CandidateError, RouteDocument, RouteRequest, RouteRunnerUp, RoutedRequest, list_candidates,
     route_by_words, route_request,

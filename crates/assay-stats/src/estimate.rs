@@ -11,7 +11,7 @@
 //!   correction of t.
 //!
 //! docs/STATISTICS.md compares its coverage with that of alternatives
-//! ([`crate::simulate::Method`]).
+//! (`assay_lab::simulate::Method`).
 //!
 //! Tasks that share something come as clusters, and clusters are then the units: n is their number,
 //! and a cluster enters with its mean. The estimate stays the mean over tasks, so a cluster weighs
@@ -27,7 +27,7 @@ use crate::sample::{Sample, Unit, mean, order, scores, tail_of};
 
 /// A difference gets no interval under this many tasks or clusters; of clusters of unequal size,
 /// under this many effective ones, N²/Σn².
-pub(crate) const FEWEST_UNITS: usize = 5;
+pub const FEWEST_UNITS: usize = 5;
 
 /// A mean over tasks with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,6 +4,6 @@
 const ALPHA: f64 = 0.05;
 
 /// The error rate of one comparison in a family of `m`.
-pub(crate) fn alpha(m: usize) -> f64 {
+pub fn alpha(m: usize) -> f64 {
     ALPHA / m.max(1) as f64
 }

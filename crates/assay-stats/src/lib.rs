@@ -21,7 +21,7 @@ mod interval;
 pub mod judge;
 mod level;
 mod metric;
-mod moments;
+pub mod moments;
 mod noise;
 mod opposite;
 mod paired_task;
@@ -31,10 +31,9 @@ pub mod plan;
 mod power;
 mod prediction;
 mod quantile;
-mod random;
-mod ranks;
+pub mod random;
 mod requirement;
-mod sample;
+pub mod sample;
 mod second_stage;
 pub mod sequential;
 pub mod simulate;
@@ -47,9 +46,10 @@ pub use bootstrap::{
     cluster_bootstrap, skillsbench_interval, stratified_cluster_bootstrap, within_tasks_interval,
 };
 pub use difficulty::{Difficulty, HeldOut, held_out};
-pub use estimate::{Estimate, clopper_pearson, differences, lift, rate};
+pub use estimate::{Estimate, FEWEST_UNITS, clopper_pearson, differences, lift, rate};
 pub use gain::{Gain, normalized_gain};
 pub use interval::Interval;
+pub use level::alpha;
 pub use metric::{Guard, MetricEffect, MetricScale, MetricVerdict, guard, metric_effect, metric_verdict};
 pub use noise::run_to_run_noise;
 pub use opposite::{OppositeEffects, opposite_effects};
@@ -57,11 +57,10 @@ pub use paired_task::PairedTask;
 pub use permutation::{holm, sign_flip};
 pub use power::{mde, tasks_needed};
 pub use prediction::predicted_sum;
-pub use quantile::sample_quantile;
-pub use ranks::{Figures, RankAgreement, kendall, rank_agreement, spearman};
+pub use quantile::{normal_tail, sample_quantile};
 pub use requirement::{SessionDrift, interval_for_bound, least_margin, mcnemar, p_above, p_below};
 pub use verdict::{
-    Direction, Losses, LossyTask, Reason, Verdict, VerdictKind, closing_level, closing_verdict, interval_p,
-    tasks_to_detect, verdict,
+    Decision, Direction, Losses, LossyTask, Reason, Verdict, VerdictKind, closing_level, closing_verdict,
+    has_enough_units, interval_p, tasks_to_detect, verdict,
 };
 pub use wilcoxon::wilcoxon;

@@ -12,7 +12,7 @@ use statrs::function::gamma::ln_gamma;
 const EXPANSION: f64 = 1000.0;
 
 /// The standard normal's value with probability `tail` above it. `None` unless 0 < `tail` < 1/2.
-pub(crate) fn normal_tail(tail: f64) -> Option<f64> {
+pub fn normal_tail(tail: f64) -> Option<f64> {
     (tail > 0.0 && tail < 0.5).then(|| std::f64::consts::SQRT_2 * erfc_inv(2.0 * tail))
 }
 

@@ -1,4 +1,4 @@
-//! Seeded streams of random numbers.
+//! Seeded streams of random numbers; public for `assay-lab`, whose simulations have streams of their own in the same list.
 //!
 //! Every use has its own ChaCha8 stream under one seed, so that the draws of one function never
 //! affect another's, and work may be split over threads without changing a result.
@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// The use of a stream.
 #[derive(Clone, Copy)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// Signs of the permutation test.
     SignFlip = 1,
     /// Splits of the baseline.
@@ -45,7 +45,7 @@ pub(crate) enum Purpose {
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat
 /// after 2^56.
-pub(crate) fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
+pub fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(index << 8 | purpose as u64);
     random
@@ -54,26 +54,26 @@ pub(crate) fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
 /// A uniform index below `n`; 0 where `n` is 0.
 ///
 /// The high half of a 64 by 64 bit product: its bias is below n / 2^64.
-pub(crate) fn index(random: &mut ChaCha8Rng, n: usize) -> usize {
+pub fn index(random: &mut ChaCha8Rng, n: usize) -> usize {
     let product = u128::from(random.next_u64()) * (n as u128);
     // The high half is below `n`, so it is a usize again.
     usize::try_from(product >> 64).unwrap_or(0)
 }
 
 /// A uniform number in (0, 1): the middle of one of 2^52 equal parts.
-pub(crate) fn uniform(random: &mut ChaCha8Rng) -> f64 {
+pub fn uniform(random: &mut ChaCha8Rng) -> f64 {
     ((random.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
 }
 
 /// A standard normal number, by Box & Muller (1958).
-pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
+pub fn normal(random: &mut ChaCha8Rng) -> f64 {
     let radius = (-2.0 * uniform(random).ln()).sqrt();
     radius * (std::f64::consts::TAU * uniform(random)).cos()
 }
 
 /// A gamma number of a given shape and scale 1, by Marsaglia & Tsang (2000). It may round to 0 if
 /// the shape is small.
-pub(crate) fn gamma(random: &mut ChaCha8Rng, shape: f64) -> f64 {
+pub fn gamma(random: &mut ChaCha8Rng, shape: f64) -> f64 {
     if shape < 1.0 {
         let power = uniform(random).powf(1.0 / shape);
         return gamma(random, shape + 1.0) * power;

@@ -7,7 +7,7 @@ use crate::moments::Moments;
 use crate::paired_task::PairedTask;
 
 /// The finite scores of one task under one arm, clamped to [0, 1] and sorted.
-pub(crate) fn scores(trials: &[f64]) -> Vec<f64> {
+pub fn scores(trials: &[f64]) -> Vec<f64> {
     let mut kept: Vec<f64> =
         trials.iter().filter(|s| s.is_finite()).map(|s| s.clamp(0.0, 1.0) + 0.0).collect();
     kept.sort_by(f64::total_cmp);
@@ -15,7 +15,7 @@ pub(crate) fn scores(trials: &[f64]) -> Vec<f64> {
 }
 
 /// The mean of a slice that is not empty; the caller has put it in order.
-pub(crate) fn mean(ordered: &[f64]) -> f64 {
+pub fn mean(ordered: &[f64]) -> f64 {
     ordered.iter().sum::<f64>() / ordered.len() as f64
 }
 
@@ -23,12 +23,12 @@ pub(crate) fn mean(ordered: &[f64]) -> f64 {
 ///
 /// Scores and tasks are sorted by value, so that sums, and everything drawn from a stream, are the
 /// same to the last bit for any input order.
-pub(crate) fn paired(tasks: &[PairedTask]) -> Vec<PairedTask> {
+pub fn paired(tasks: &[PairedTask]) -> Vec<PairedTask> {
     paired_by(tasks, scores)
 }
 
 /// The same with another way of reading a cell's values, which puts them in order.
-pub(crate) fn paired_by(tasks: &[PairedTask], read: impl Fn(&[f64]) -> Vec<f64>) -> Vec<PairedTask> {
+pub fn paired_by(tasks: &[PairedTask], read: impl Fn(&[f64]) -> Vec<f64>) -> Vec<PairedTask> {
     let mut kept: Vec<PairedTask> = tasks
         .iter()
         .map(|task| PairedTask { arm: read(&task.arm), base: read(&task.base), cluster: task.cluster })
@@ -43,56 +43,59 @@ pub(crate) fn paired_by(tasks: &[PairedTask], read: impl Fn(&[f64]) -> Vec<f64>)
 }
 
 /// Total order of two slices of numbers.
-pub(crate) fn order(one: &[f64], other: &[f64]) -> std::cmp::Ordering {
+pub fn order(one: &[f64], other: &[f64]) -> std::cmp::Ordering {
     let unequal = one.iter().zip(other).map(|(a, b)| a.total_cmp(b)).find(|o| o.is_ne());
     unequal.unwrap_or_else(|| one.len().cmp(&other.len()))
 }
 
 /// One unit of analysis: a task, or a cluster of tasks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// The unit's share of the tasks, 1 on average: tasks have equal weight, whatever the cluster's
     /// size.
-    pub(crate) weight: f64,
+    pub weight: f64,
     /// Mean over the unit's tasks of the arm's task means.
-    pub(crate) arm: f64,
+    pub arm: f64,
     /// The same of the baseline.
-    pub(crate) base: f64,
+    pub base: f64,
     /// The largest variance `arm` can have within its tasks: the binomial's, ¼ a trial.
-    pub(crate) arm_noise: f64,
+    pub arm_noise: f64,
     /// The same of `base`.
-    pub(crate) base_noise: f64,
+    pub base_noise: f64,
     /// The factor of the unit's squared deviation: 1 if all units have the same number of tasks,
     /// otherwise CR2's correction.
-    pub(crate) leverage: f64,
+    pub leverage: f64,
 }
 
 /// The units of a comparison.
 #[derive(Clone, Debug)]
-pub(crate) struct Sample {
-    pub(crate) units: Vec<Unit>,
-    pub(crate) tasks: usize,
-    pub(crate) trials: usize,
+pub struct Sample {
+    /// The units.
+    pub units: Vec<Unit>,
+    /// Tasks with a score of both arms.
+    pub tasks: usize,
+    /// Trials of both arms.
+    pub trials: usize,
     /// Clusters and tasks without one, if any task names a cluster; `None` if tasks are the units.
-    pub(crate) clusters: Option<usize>,
+    pub clusters: Option<usize>,
     /// N²/Σn²: the number of units of one size that weigh as these do.
-    pub(crate) effective: f64,
+    pub effective: f64,
     /// The n of the interval: the number of units if all have the same size, otherwise one more
     /// than Satterthwaite's degrees of freedom.
-    pub(crate) n: f64,
+    pub n: f64,
     /// The largest possible difference: 1 for scores.
     largest: f64,
 }
 
 impl Sample {
     /// Reads a comparison; tasks without a trial under both arms are left out.
-    pub(crate) fn of(tasks: &[PairedTask]) -> Sample {
+    pub fn of(tasks: &[PairedTask]) -> Sample {
         Sample::of_paired(&paired(tasks), 0.25, 1.0)
     }
 
     /// Reads tasks that [`paired`] or [`paired_by`] has put in order. `variance` is the largest that
     /// the value of a trial can have, 0 where none is known, and `largest` the largest difference.
-    pub(crate) fn of_paired(paired: &[PairedTask], variance: f64, largest: f64) -> Sample {
+    pub fn of_paired(paired: &[PairedTask], variance: f64, largest: f64) -> Sample {
         let trials = paired.iter().map(|t| t.arm.len() + t.base.len()).sum();
         let mut units = Vec::new();
         let mut clusters: BTreeMap<u64, Vec<Unit>> = BTreeMap::new();
@@ -127,7 +130,7 @@ impl Sample {
     }
 
     /// One unit a task.
-    pub(crate) fn of_tasks(units: Vec<Unit>, trials: usize) -> Sample {
+    pub fn of_tasks(units: Vec<Unit>, trials: usize) -> Sample {
         let tasks = units.len();
         Sample::weighed(units, (tasks, trials), None, tasks)
     }
@@ -151,7 +154,7 @@ impl Sample {
     }
 
     /// Whether there are as many units as `fewest` of one size.
-    pub(crate) fn has(&self, fewest: usize) -> bool {
+    pub fn has(&self, fewest: usize) -> bool {
         self.effective >= fewest as f64
     }
 
@@ -159,7 +162,7 @@ impl Sample {
     ///
     /// With units of unequal size the moments are those of n units of one size that give the mean
     /// CR2's variance with Satterthwaite's degrees of freedom, n − 1.
-    pub(crate) fn moments(&self) -> Moments {
+    pub fn moments(&self) -> Moments {
         let n = self.units.len() as f64;
         // Weights are rounded: without the clamp a mean of 1 could be slightly above 1.
         let mean = self.units.iter().map(|u| u.weight * (u.arm - u.base)).sum::<f64>() / n;
@@ -176,7 +179,7 @@ impl Sample {
     }
 
     /// n over the number of units: 1 where units are of one size.
-    pub(crate) fn scale(&self) -> f64 {
+    pub fn scale(&self) -> f64 {
         self.n / self.units.len() as f64
     }
 }
@@ -228,6 +231,6 @@ fn merge(members: &[Unit], average: f64) -> Unit {
 }
 
 /// The probability outside each end of an interval at `level`; `None` unless 0 < `level` < 1.
-pub(crate) fn tail_of(level: f64) -> Option<f64> {
+pub fn tail_of(level: f64) -> Option<f64> {
     (level > 0.0 && level < 1.0).then_some(0.5 * (1.0 - level))
 }

@@ -123,12 +123,13 @@ pub struct Look {
 
 /// The end of a comparison of a plan with tasks after the rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StagedEnd {
+pub struct StagedEnd {
     /// The last round.
-    pub(crate) round: usize,
+    pub round: usize,
     /// Whether the rounds left the comparison open, so that the tasks after them decided.
-    pub(crate) goes_on: bool,
-    pub(crate) kind: VerdictKind,
+    pub goes_on: bool,
+    /// The verdict.
+    pub kind: VerdictKind,
 }
 
 impl Look {
@@ -305,7 +306,7 @@ impl SequentialPlan {
     }
 
     /// How a comparison with the trials of all rounds ends, if it goes on with `more` tasks where its rounds leave it open.
-    pub(crate) fn end_in_stages(&self, first: &[PairedTask], more: &[PairedTask]) -> Option<StagedEnd> {
+    pub fn end_in_stages(&self, first: &[PairedTask], more: &[PairedTask]) -> Option<StagedEnd> {
         let (round, look) = self.stop(first)?;
         if look.verdict.kind != VerdictKind::Inconclusive || self.share >= 1.0 {
             return Some(StagedEnd { round, goes_on: false, kind: look.verdict.kind });
@@ -386,7 +387,7 @@ pub fn shuffle(trials: &mut [f64], seed: u64, cell: u64) {
 }
 
 /// The trials of the first rounds.
-pub(crate) fn first_rounds(tasks: &[PairedTask], rounds: usize) -> Vec<PairedTask> {
+pub fn first_rounds(tasks: &[PairedTask], rounds: usize) -> Vec<PairedTask> {
     let cut = |trials: &[f64]| trials[..rounds.min(trials.len())].to_vec();
     tasks
         .iter()

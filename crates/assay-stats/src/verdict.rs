@@ -258,7 +258,7 @@ impl Losses {
 
     /// Whether losses make the comparison inconclusive: `kind` is its verdict without them, and
     /// `verdict_of` computes the verdict on tasks whose lost trials are filled in.
-    pub(crate) fn decide(
+    pub fn decide(
         &self,
         kind: VerdictKind,
         sample: &Sample,
@@ -424,11 +424,15 @@ impl Levels {
 }
 
 /// A verdict before losses are considered, without its reason.
-pub(crate) struct Decision {
-    pub(crate) kind: VerdictKind,
-    pub(crate) interval: Option<Interval>,
-    pub(crate) equivalence: Option<Interval>,
-    pub(crate) direction: Option<Direction>,
+pub struct Decision {
+    /// The verdict.
+    pub kind: VerdictKind,
+    /// The interval that decides whether a skill helps or harms.
+    pub interval: Option<Interval>,
+    /// The interval that is compared with the margin.
+    pub equivalence: Option<Interval>,
+    /// The sign of the lift, if the deciding interval excludes 0.
+    pub direction: Option<Direction>,
 }
 
 impl Decision {
@@ -446,7 +450,7 @@ impl Decision {
 
     /// The verdict of the two intervals; `enough` means that there are enough units for
     /// `negligible`.
-    pub(crate) fn read(
+    pub fn read(
         interval: Option<Interval>,
         equivalence: Option<Interval>,
         margin: f64,
@@ -471,7 +475,7 @@ impl Decision {
 /// Whether there are enough units for `negligible` within ±`margin`: at least ln α/ln(1 − d), so
 /// that a suite contains no task of an effect on a share d of them with a probability of at most α.
 /// Never with a margin outside (0, 1).
-pub(crate) fn has_enough_units(units: f64, alpha: f64, margin: f64) -> bool {
+pub fn has_enough_units(units: f64, alpha: f64, margin: f64) -> bool {
     margin > 0.0 && margin < 1.0 && units * (1.0 - margin).ln() <= alpha.ln()
 }
 

@@ -62,7 +62,7 @@ pub fn diagnose(store: &Store, run: &RunFolder, judged: &JudgedReport) -> Result
     let texts = skill_texts(store, run, &mut ());
     let mut by_task: BTreeMap<String, Counts> = BTreeMap::new();
     visit_run(store, run, &texts, &mut (), |task, library| {
-        let found = audit(task, library, false);
+        let found = audit(task, library);
         count(&task.skill_name, &found, by_task.entry(task.task.clone()).or_default());
     })?;
     let of = |item: &ItemGain| {

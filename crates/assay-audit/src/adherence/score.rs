@@ -118,7 +118,7 @@ pub fn adherences(skill: &SkillText, runs: &[RunEvidence], known: &Known) -> Vec
 }
 
 /// The runs of a task, with what each shows of a skill before it is compared with the others.
-pub(crate) struct Cohort<'a> {
+pub struct Cohort<'a> {
     skill: &'a SkillText,
     known: &'a Known,
     /// Runs that are no copies of others.
@@ -143,7 +143,7 @@ impl<'a> Shown<'a> {
 
 impl<'a> Cohort<'a> {
     /// The runs of a task and a skill.
-    pub(crate) fn new(skill: &'a SkillText, runs: &'a [RunEvidence], known: &'a Known) -> Self {
+    pub fn new(skill: &'a SkillText, runs: &'a [RunEvidence], known: &'a Known) -> Self {
         let (mut distinct, mut of): (Vec<Shown<'a>>, Vec<usize>) = (Vec::new(), Vec::new());
         for run in runs {
             let same = distinct.iter().position(|other| other.material == run);
@@ -156,19 +156,19 @@ impl<'a> Cohort<'a> {
     }
 
     /// What each run shows, in their order.
-    pub(crate) fn adherences(&self) -> Vec<Adherence> {
+    pub fn adherences(&self) -> Vec<Adherence> {
         let all: Vec<&Shown<'_>> = self.distinct.iter().collect();
         let scored = self.score(&all);
         self.of.iter().map(|&at| scored[at].clone()).collect()
     }
 
     /// Whether following a directive shows nothing, because the task or its inputs have it.
-    pub(crate) fn knows(&self, directive: &Directive) -> bool {
+    pub fn knows(&self, directive: &Directive) -> bool {
         self.known.has(directive, self.skill)
     }
 
     /// What a run would show that takes the place of another.
-    pub(crate) fn replaced(&self, at: usize, run: &RunEvidence) -> Adherence {
+    pub fn replaced(&self, at: usize, run: &RunEvidence) -> Adherence {
         let own = Shown::new(self.skill, run);
         let others = self.distinct.iter().enumerate().filter(|(other, _)| *other != self.of[at]);
         let all: Vec<&Shown<'_>> = std::iter::once(&own).chain(others.map(|(_, shown)| shown)).collect();

@@ -92,7 +92,7 @@ pub fn corpus_with<E>(
     prepare: impl FnMut(&mut SkillText) -> Result<(), E>,
 ) -> Result<CorpusAudit, E> {
     let mut found = Vec::new();
-    visit_with(root, corpus, notice, prepare, |task, library| found.push(audit(task, library, false)))?;
+    visit_with(root, corpus, notice, prepare, |task, library| found.push(audit(task, library)))?;
     Ok(CorpusAudit::new(found))
 }
 
@@ -238,7 +238,7 @@ fn repetition(name: &str) -> Option<usize> {
 /// Audits one task: without repetitions the null is the other skills of `library` in place of the
 /// right one.
 pub fn pairs(task: &TaskRuns<'_>, library: &[SkillText]) -> CorpusAudit {
-    CorpusAudit::new(vec![audit(task, library, false)])
+    CorpusAudit::new(vec![audit(task, library)])
 }
 
 impl CorpusAudit {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_stats::holm;
 use serde::Serialize;
 
-use super::check::Rate;
 use super::headline::{Basis, Evidence, evidence, sentence};
 use super::null::{Excess, LEVEL, Unit, mean, test};
 use super::pattern::{Effect, Finding, Pattern};
 use super::reader::{Reader, ReaderSpan, RunFinding};
+use super::share::Rate;
 use super::task::{ArmPairs, Counts, RunAudit, TaskAudit, count};
 use crate::Mode;
 use crate::adherence::{ADOPTED, Mattered, Status, mattered};

@@ -16,7 +16,6 @@ use crate::adherence::{
 use crate::behaviour::{Action, Difference, Phase, actions, differences};
 use crate::directive::Directive;
 use crate::evidence::{SkillText, words};
-use crate::planted::{PlantedRun, planted_runs};
 
 /// What identifies a run in reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -152,8 +151,6 @@ pub struct TaskAudit {
     pub directives: Vec<Directive>,
     /// Its runs.
     pub runs: Vec<RunAudit>,
-    /// Its runs without the skill with directives planted in them; empty unless asked for.
-    pub planted: Vec<PlantedRun>,
     /// Its pairs, by arm.
     pub arms: Vec<ArmPairs>,
 }
@@ -196,8 +193,8 @@ pub struct PairAudit {
 }
 
 /// Audits the runs of one task. `library` holds every skill there is, the task's own among them or
-/// not. With `plant`, directives of the skill are planted in the controls too.
-pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAudit {
+/// not.
+pub fn audit(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
     let skills = || library.iter().chain([task.skill]);
     let materials: Vec<RunEvidence> =
         task.runs.iter().map(|run| RunEvidence::new(&run.trajectory, &run.left, skills())).collect();
@@ -212,9 +209,6 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
     let others = library.iter().filter(|skill| skill.body != task.skill.body);
     let other_skills: Vec<Vec<Adherence>> =
         others.map(|skill| adherences(skill, &materials, &seen)).collect();
-    let controls: Vec<usize> =
-        (0..materials.len()).filter(|&at| plant && !task.runs[at].with && originals[at] == at).collect();
-    let planted = planted_runs(task, library, &controls, &materials, &seen);
     let facts: Vec<RunFacts> = task.runs.iter().map(|run| facts(run, task.skill)).collect();
     let runs: Vec<RunAudit> = adherence
         .into_iter()
@@ -252,7 +246,6 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
         baseline: task.baseline,
         directives,
         runs,
-        planted,
         arms,
     }
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::tokens::{LONGEST, hashes, tokens};
 
 /// Levels of frequency: level l holds what is found in 2^l families or more.
-pub(super) const LEVELS: u8 = 8;
+pub const LEVELS: u8 = 8;
 
 /// Bits of a hash that are kept.
 const BITS: u32 = 28;
@@ -30,7 +30,7 @@ pub struct Table {
 pub struct TableError;
 
 /// The level of a number of families: its binary logarithm, rounded down, up to [`LEVELS`].
-pub(super) fn level(families: u32) -> u8 {
+pub fn level(families: u32) -> u8 {
     families.checked_ilog2().map_or(0, |log| u8::try_from(log).unwrap_or(LEVELS).min(LEVELS))
 }
 
@@ -41,7 +41,7 @@ fn kept(hash: u64) -> u32 {
 
 impl Table {
     /// From levels by hash. Of hashes that agree in the bits that are kept, the highest level counts.
-    pub(super) fn new(hashes: HashMap<u64, u8>) -> Self {
+    pub fn new(hashes: HashMap<u64, u8>) -> Self {
         let mut sorted: Vec<(u32, u8)> =
             hashes.into_iter().map(|(hash, level)| (kept(hash), level)).collect();
         sorted.sort_unstable();

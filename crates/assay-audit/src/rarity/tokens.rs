@@ -1,7 +1,7 @@
 //! The tokens of a text.
 
 /// Tokens in a row that the table counts at most.
-pub(super) const LONGEST: usize = 3;
+pub const LONGEST: usize = 3;
 
 /// The tokens of a text, in lower case: runs of letters, digits and `_`; numbers with their
 /// decimals and percent sign, without thousands separators; options with their dashes.
@@ -60,7 +60,7 @@ fn token_end(chars: &[char], at: usize) -> usize {
 }
 
 /// The hashes of a text's runs of `length` tokens.
-pub(super) fn hashes(tokens: &[String], length: usize) -> impl Iterator<Item = u64> + '_ {
+pub fn hashes(tokens: &[String], length: usize) -> impl Iterator<Item = u64> + '_ {
     tokens.windows(length).map(hash)
 }
 

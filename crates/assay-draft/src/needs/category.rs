@@ -66,17 +66,6 @@ impl Category {
         Self::Other,
     ];
 
-    /// Those for which Tessl's autonomous mode discards a skill.
-    pub const DISCARDED: [Self; 7] = [
-        Self::Mcp,
-        Self::MultiTurn,
-        Self::ExistingRepo,
-        Self::GitState,
-        Self::Database,
-        Self::LocalServices,
-        Self::ExternalState,
-    ];
-
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -96,21 +85,6 @@ impl Category {
             Self::InputFile => "input_file",
             Self::ExternalState => "external_state",
             Self::Other => "other",
-        }
-    }
-
-    /// The share of Tessl's 500 skills of known companies that need it, in percent (Tessl, 2026, Table 3); `None` for
-    /// those of which it only says that each is at most 4.4%.
-    pub fn published_share(self) -> Option<f64> {
-        match self {
-            Self::ToolCli => Some(70.4),
-            Self::Auth => Some(66.0),
-            Self::Runtime => Some(65.2),
-            Self::Network => Some(42.0),
-            Self::ExistingRepo => Some(19.3),
-            Self::Mcp => Some(16.2),
-            Self::MultiTurn => Some(7.0),
-            _ => None,
         }
     }
 }

@@ -9,7 +9,6 @@ mod clues;
 mod code;
 mod commands;
 mod front_matter;
-pub mod labels;
 mod load;
 mod need;
 mod page;

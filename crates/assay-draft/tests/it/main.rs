@@ -6,7 +6,6 @@
 mod drafting;
 mod fixture;
 mod generate;
-mod labels;
 mod needs;
 mod proposal;
 mod requests;

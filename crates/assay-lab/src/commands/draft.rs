@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_draft::needs::labels::{Agreement, Counts, Frequencies, Labelled};
 use assay_draft::needs::{self, Category, Needs};
 use assay_report::{clean, counted};
 use assay_skill::corpus::Record;
@@ -12,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::simulate::table::markdown;
 use crate::args::draft::{LabDraftArgs, LabDraftWhat, LabNeedsArgs};
 use crate::commands::bad_lines::BadLines;
+use crate::needs_labels::{Agreement, Counts, DISCARDED, Frequencies, Labelled, published_share};
 use assay_cli::failure::{Failure, Status};
 use assay_cli::input;
 use assay_cli::ui::Ui;
@@ -124,7 +124,7 @@ fn render(skills: usize, agreement: &Agreement) -> String {
     let mut rows: Vec<_> =
         Category::ALL.iter().map(|category| row(category.name(), agreement.of(*category))).collect();
     rows.push(row("all (micro-average)", agreement.pooled(&Category::ALL)));
-    rows.push(row("the seven that rule out", agreement.pooled(&Category::DISCARDED)));
+    rows.push(row("the seven that rule out", agreement.pooled(&DISCARDED)));
     let table = markdown(["category", "labels", "needed", "precision", "recall", "F1"], &rows);
     format!(
         "{}; labels on which both readers agree\n\n{table}",
@@ -137,7 +137,7 @@ fn render_frequencies(frequencies: &Frequencies) -> String {
         .iter()
         .map(|category| {
             let published =
-                category.published_share().map_or("at most 4.4%".to_owned(), |share| format!("{share:.1}%"));
+                published_share(*category).map_or("at most 4.4%".to_owned(), |share| format!("{share:.1}%"));
             [
                 category.name().to_owned(),
                 frequencies.count(*category).to_string(),
@@ -188,7 +188,7 @@ fn document(skills: usize, agreement: &Agreement, frequencies: Option<&Frequenci
             "skills": frequencies.skills,
             "categories": by_category(&|category| json!({
                 "skills": frequencies.count(category), "share": frequencies.share(category),
-                "published_percent": category.published_share(),
+                "published_percent": published_share(category),
             })),
         })
     });
@@ -197,7 +197,7 @@ fn document(skills: usize, agreement: &Agreement, frequencies: Option<&Frequenci
         "skills": skills,
         "categories": by_category(&|category| figures(agreement.of(category))),
         "micro": figures(agreement.pooled(&Category::ALL)),
-        "ruling_out": figures(agreement.pooled(&Category::DISCARDED)),
+        "ruling_out": figures(agreement.pooled(&DISCARDED)),
         "frequencies": frequencies,
     })
 }

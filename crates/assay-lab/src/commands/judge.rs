@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use assay_judge::{ClusterNumbers, VerdictColumns, read_verdicts, use_booleans};
-use assay_stats::simulate::{JudgeCoverage, TrueItem, simulate_judges};
 use serde_json::json;
 
 use super::simulate::table::markdown;
 use crate::args::judge::LabJudgeArgs;
+use crate::simulate::{JudgeCoverage, TrueItem, simulate_judges};
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 

@@ -9,12 +9,13 @@ use std::sync::atomic::Ordering;
 use assay_ask::{AskCaps, AskEvents, CapReached, CostCap, ModelHandle};
 use assay_model::{ChatModel, Price};
 use assay_router::{
-    Answers, Bench, Candidate, Forecast, KEYS, Lexical, Prompt, Routed, Router, RunLimits, RunOutcome,
-    Status as Ended, Template, UNKNOWN_KEY, read_prompts,
+    Answers, Bench, Candidate, Forecast, Lexical, Prompt, Routed, Router, RunLimits, RunOutcome,
+    Status as Ended, Template,
 };
 use serde_json::json;
 
 use crate::args::route::{LabRouteArgs, LabRouteWhat, RouteBenchArgs};
+use crate::routing::prompts::{KEYS, UNKNOWN_KEY, read_prompts};
 use crate::routing::{Findings, findings, render};
 use assay_cli::asking::progress as events;
 use assay_cli::commands::route::{broken, candidates, open, template};

@@ -5,19 +5,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use assay_report::clean;
-use assay_retrieval::best::abstention::{
-    OffTopic, abstention, fit_abstention, read_off_topic, render_abstention,
-};
-use assay_retrieval::best::train::{Trained, train};
-use assay_retrieval::dense::AdapterEvaluation;
-use assay_retrieval::queries::{Negative, Query, annotate, check, read_negative, read_query};
-use assay_retrieval::{Document, RetrieverSpec, Run};
+use assay_retrieval::queries::{Query, annotate};
+use assay_retrieval::{Document, RetrieverSpec};
 
 use super::corpus::read_categories;
 use crate::args::search::{LabSearchArgs, LabSearchWhat, SearchBenchArgs, SearchEraseArgs, SearchTrainArgs};
+use crate::retrieval::queries::{Negative, check, read_negative, read_query};
 use crate::retrieval::{
-    Erasure, Pool, Rankings, agreement, context, erase, findings, read_qrels, read_run, render, run as ask,
-    write_qrels, write_run,
+    AdapterEvaluation, Erasure, OffTopic, Pool, Rankings, Run, Trained, abstention, adapt, agreement,
+    context, erase, findings, fit_abstention, read_off_topic, read_qrels, read_run, render,
+    render_abstention, run as ask, train, write_qrels, write_run,
 };
 use assay_cli::commands::search::library::{documents, parsed};
 use assay_cli::commands::search::models;
@@ -80,7 +77,8 @@ fn adapter(
     ui: &Ui,
 ) -> Result<AdapterEvaluation, Failure> {
     let spec = RetrieverSpec::parse(retriever)?;
-    let (adapter, evaluation, notes) = models::with(ui, |around| spec.adapt(documents, queries, around))?;
+    let (dense, documents, notes) = models::with(ui, |around| spec.open_dense(documents, around))?;
+    let (adapter, evaluation) = adapt(&dense, &documents, queries)?;
     for note in &notes {
         ui.note(note);
     }

@@ -10,11 +10,12 @@ mod sequential;
 pub(super) mod table;
 
 use assay_report::counted;
-use assay_stats::simulate::{Cell, Design, GridCell, Miss, planned_grid, simulate_all, validity_grid};
+use assay_stats::simulate::Design;
 use serde::Serialize;
 
 use self::table::{markdown, thread_count};
 use crate::args::simulate::{Grid, SimulateArgs};
+use crate::simulate::{Cell, GridCell, Miss, planned_grid, simulate_all, validity_grid};
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 

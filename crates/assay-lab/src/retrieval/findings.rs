@@ -12,11 +12,11 @@ use serde::Serialize;
 
 use super::depths::{Reranked, reranked};
 use super::erase::Erasure;
+use super::metrics::{Metric, Scores};
 use super::negatives::{NegativeFindings, negative};
 use super::orders::{Agreement, Covariance, covariance};
 use super::pool::{Estimate, PRIMARY, Pool, estimate, metric_index};
 use super::{Cost, Query, Run, grouped, scored};
-use assay_retrieval::{Metric, Scores};
 
 /// Fewest gold skills and queries of a repository that is a separate group.
 const MIN_REPOSITORY: (usize, usize) = (10, 30);

@@ -1,30 +1,42 @@
 //! The benchmark: retrieval quality on labelled queries, with confidence intervals and costs.
 
+pub mod abstention;
+mod adapt;
 mod depths;
 mod erase;
 mod findings;
+mod metrics;
 mod negatives;
 mod orders;
 mod pool;
+pub mod queries;
+mod ranking;
 mod render;
+mod train;
 mod trec;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-use assay_retrieval::queries::{Negative, Query};
-use assay_retrieval::{
-    Context, Cost, Document, Index, RelevantSets, Retriever, RetrieverError, Run, Scores, score,
-};
+use assay_retrieval::queries::Query;
+use assay_retrieval::{Document, Index, Retriever, RetrieverError};
 use rayon::prelude::*;
 
+use metrics::{RelevantSets, Scores, score};
+use queries::Negative;
+use ranking::{Context, Cost};
+
+pub(crate) use abstention::{OffTopic, abstention, fit_abstention, read_off_topic, render_abstention};
+pub(crate) use adapt::{AdapterEvaluation, adapt};
 pub(crate) use depths::Reranked;
 pub(crate) use erase::{Erasure, erase};
 pub(crate) use findings::{Comparison, Findings, Part, RetrieverFindings, findings};
 pub(crate) use negatives::NegativeFindings;
 pub(crate) use orders::{Agreement, Correlation, Ordered, agreement};
 pub(crate) use pool::{Estimate, Pool};
+pub(crate) use ranking::Run;
 pub(crate) use render::render;
+pub(crate) use train::{Trained, train};
 pub(crate) use trec::{Rankings, read_qrels, read_run, write_qrels, write_run};
 
 /// Stored results of a query; as deep as SkillRet reranks, and more.

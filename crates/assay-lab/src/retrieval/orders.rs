@@ -1,10 +1,11 @@
 //! Whether another benchmark ranks the retrievers in the same order.
 
-use assay_stats::{Figures, Interval, rank_agreement};
+use assay_stats::Interval;
 use serde::{Deserialize, Serialize};
 
 use super::findings::Findings;
 use super::pool::Pool;
+use crate::ranks::{Figures, rank_agreement};
 
 /// The compared measure.
 const MEASURE: &str = "ndcg@10";

@@ -3,8 +3,8 @@
 use assay_stats::stratified_cluster_bootstrap;
 use serde::Serialize;
 
+use super::metrics::{Metric, RelevantSets, score};
 use super::{Negative, Query, Run, grouped};
-use assay_retrieval::{Metric, RelevantSets, score};
 
 /// Of every interval.
 const LEVEL: f64 = 0.95;

@@ -2,7 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
+mod audit;
 mod cta;
+mod needs_labels;
+mod plan;
+mod product;
+mod retrieval;
+mod routing;
+mod simulation;
 
 use std::process::Command;
 

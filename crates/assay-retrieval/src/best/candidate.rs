@@ -20,28 +20,30 @@ pub(super) const NEIGHBOURS: usize = 9;
 
 /// How much of a request's information a skill covers, in weights of words.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Coverage {
+pub struct Coverage {
     /// In its name, description and headings.
-    pub(crate) described: f64,
+    pub described: f64,
     /// Anywhere.
-    pub(crate) anywhere: f64,
+    pub anywhere: f64,
     /// The total weight of the request.
-    pub(crate) requested: f64,
+    pub requested: f64,
 }
 
 /// A skill that the first ranking found.
 #[derive(Debug, Clone)]
-pub(crate) struct Candidate {
-    pub(crate) number: u32,
-    pub(crate) features: Features,
+pub struct Candidate {
+    /// Its number in the index.
+    pub number: u32,
+    /// What the model weighs.
+    pub features: Features,
     /// How much of the request it covers.
-    pub(crate) coverage: Coverage,
+    pub coverage: Coverage,
     /// Whether the request excludes it by name.
-    pub(crate) declined: bool,
+    pub declined: bool,
 }
 
 /// Where the texts of documents are.
-pub(crate) trait Texts: Send + Sync {
+pub trait Texts: Send + Sync {
     /// A document, by its number; `None` if it cannot be read.
     fn text(&self, number: u32) -> Option<Cow<'_, Document>>;
 }

@@ -2,15 +2,13 @@
 //! request.
 //!
 //! The model is a conditional logit (McFadden 1974): among the candidates of a request, the right
-//! one has the probability softmax(w · x). [`train`](mod@train) fits it; docs/lab/RETRIEVAL.md has
+//! one has the probability softmax(w · x). `assay lab search train` fits it; docs/lab/RETRIEVAL.md has
 //! its quality on repositories that it was not fitted to, and what was tried without gain. It uses
 //! name, description and SKILL.md only.
 
-pub mod abstention;
 mod answerable;
 mod candidate;
 mod features;
-pub mod train;
 
 use std::sync::Arc;
 
@@ -22,12 +20,10 @@ use crate::related::related;
 use crate::retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
 
 pub use answerable::{SIGNAL_NAMES, SIGNALS, Signals};
-pub use candidate::{FEATURES, Features};
+pub use candidate::{Candidate, Coverage, FEATURES, Features, Texts};
 pub use features::NAMES;
 
 use answerable::{ABSTENTION, ANSWERED};
-pub(crate) use candidate::Candidate;
-use candidate::Texts;
 
 /// How its index makes words.
 pub(crate) const DEFAULT_STEMMER: Stemmer = Stemmer::English;
@@ -43,7 +39,7 @@ const CANDIDATES: usize = 100;
 pub const WEIGHTS: Features =
     [4.6573, 1.8424, 0.4165, 2.1953, -1.9406, 0.6031, 2.3416, 0.3242, 3.8592, 5.5656, 1.2994, 1.0325, 0.2556];
 
-/// From a candidate's share of the probability to how likely it is right at all ([`confidence`]).
+/// From a candidate's share of the probability to how likely it is right at all ([`rate_candidates`]).
 const CALIBRATION: [f64; 2] = [1.5697, 1.7094];
 
 /// Factor on the confidence of a skill that the request excludes by name. Small enough that it is
@@ -61,7 +57,7 @@ pub(crate) const FIRST: Weighting = {
 };
 
 /// The retriever.
-pub(crate) struct Best<T> {
+pub struct Best<T> {
     name: String,
     index: Arc<Index>,
     first: Lexical,
@@ -70,13 +66,13 @@ pub(crate) struct Best<T> {
 
 impl<T: Texts> Best<T> {
     /// Over an index of stems, and its documents.
-    pub(crate) fn new(name: &str, index: &Arc<Index>, texts: T) -> Self {
+    pub fn new(name: &str, index: &Arc<Index>, texts: T) -> Self {
         let first = Lexical::bm25f(name, index, &FIRST);
         Self { name: name.to_owned(), index: Arc::clone(index), first, texts }
     }
 
     /// The candidates of a request and their features.
-    pub(crate) fn candidates(&self, request: &str) -> Vec<Candidate> {
+    pub fn candidates(&self, request: &str) -> Vec<Candidate> {
         let is_known = |stem: &str| self.index.number(stem).is_some();
         let related = related(&request.to_lowercase(), self.index.stemmer(), is_known);
         let hits = if related.is_empty() {
@@ -88,13 +84,13 @@ impl<T: Texts> Best<T> {
     }
 
     /// The best skills for a request.
-    pub(crate) fn rank(&self, request: &str, most: usize) -> Vec<Hit> {
+    pub fn rank(&self, request: &str, most: usize) -> Vec<Hit> {
         self.answer(request, most).hits
     }
 
     /// The best skills for a request, and whether there is any that serves it.
-    pub(crate) fn answer(&self, request: &str, most: usize) -> Ranked {
-        let mut ranked = confidence(&self.candidates(request), &WEIGHTS, &CALIBRATION, self.index.len());
+    pub fn answer(&self, request: &str, most: usize) -> Ranked {
+        let mut ranked = rate_candidates(&self.candidates(request), &WEIGHTS, &CALIBRATION, self.index.len());
         ranked.hits.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         ranked.hits.truncate(most);
         ranked
@@ -103,18 +99,18 @@ impl<T: Texts> Best<T> {
 
 /// Skills by how likely they are right.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Ranked {
+pub struct Ranked {
     /// The probability that the library contains a skill that serves the request.
-    pub(crate) answerable: f64,
+    pub answerable: f64,
     /// The signals of that probability.
-    pub(crate) signals: Option<Signals>,
+    pub signals: Option<Signals>,
     /// Skills with their confidences.
-    pub(crate) hits: Vec<Hit>,
+    pub hits: Vec<Hit>,
 }
 
 impl Ranked {
     /// Whether the request is answered.
-    pub(crate) fn is_answered(&self) -> bool {
+    pub fn is_answered(&self) -> bool {
         self.answerable >= ANSWERED
     }
 
@@ -130,7 +126,7 @@ impl Ranked {
 /// How likely each candidate is right: how likely it is that any skill serves the request, times
 /// the logistic function of the candidate's log share of the probability. Within a request the
 /// order is that of the model, but for skills that the request declines.
-fn confidence(
+pub fn rate_candidates(
     candidates: &[Candidate],
     weights: &Features,
     calibration: &[f64; 2],
@@ -154,14 +150,15 @@ fn confidence(
 }
 
 /// The logarithm of every candidate's share of the probability.
-fn log_shares(candidates: &[Candidate], weights: &Features) -> Vec<f64> {
+pub fn log_shares(candidates: &[Candidate], weights: &Features) -> Vec<f64> {
     let sums: Vec<f64> = candidates.iter().map(|own| dot(weights, &own.features)).collect();
     let most = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let all = sums.iter().map(|sum| (sum - most).exp()).sum::<f64>().ln() + most;
     sums.into_iter().map(|sum| sum - all).collect()
 }
 
-pub(crate) fn dot(one: &Features, other: &Features) -> f64 {
+/// The sum of products.
+pub fn dot(one: &Features, other: &Features) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 

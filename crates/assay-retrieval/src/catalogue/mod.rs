@@ -11,10 +11,9 @@ use std::sync::Arc;
 use crate::analysis::Stemmer;
 use crate::best::{Best, DEFAULT_STEMMER};
 use crate::corpus::Document;
-use crate::dense::{Adapter, AdapterEvaluation, adapt};
+use crate::dense::Dense;
 use crate::hybrid::{Fusion, Hybrid};
 use crate::index::{FIELDS, Field, Index, ordered};
-use crate::queries::Query;
 use crate::rerank::{self, Rerank};
 use crate::retriever::{Lexical, Retriever, RetrieverError, Weighting};
 
@@ -115,13 +114,12 @@ impl RetrieverSpec {
         }
     }
 
-    /// Fits an adapter to requests over the vectors of `dense`. Also returns warnings.
-    pub fn adapt(
+    /// The retriever `dense` alone, over documents in order of their ids, which are returned too, with warnings.
+    pub fn open_dense(
         &self,
         documents: Vec<Document>,
-        queries: &[Query],
         around: &RetrieverContext<'_>,
-    ) -> Result<(Adapter, AdapterEvaluation, Vec<String>), OpenError> {
+    ) -> Result<(Dense, Vec<Document>, Vec<String>), OpenError> {
         let Kind::Dense(dense) = &self.kind else {
             let what = format!("`{}` has no vectors: an adapter is fitted to those of `dense`", self.label);
             return Err(RetrieverError::Unusable { what }.into());
@@ -131,8 +129,7 @@ impl RetrieverSpec {
         }
         let (documents, mut notes) = (ordered(documents), Vec::new());
         let dense = dense.open(&self.label, &documents, around, &mut notes)?;
-        let (adapter, adapting) = adapt(&dense, &documents, queries)?;
-        Ok((adapter, adapting, notes))
+        Ok((dense, documents, notes))
     }
 
     /// Builds it over documents. Of several with one id the first stays.

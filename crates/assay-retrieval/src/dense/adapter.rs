@@ -31,7 +31,8 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    pub(super) fn new(model: String, dimensions: usize, rows: Vec<f32>) -> Self {
+    /// The map of a model of a digest.
+    pub fn new(model: String, dimensions: usize, rows: Vec<f32>) -> Self {
         Self { schema: SCHEMA.to_owned(), model, dimensions, rows }
     }
 
@@ -71,7 +72,7 @@ impl Adapter {
 }
 
 /// q + q·M.
-pub(super) fn mapped(query: &[f32], rows: &[f32]) -> Vec<f32> {
+pub fn map_vector(query: &[f32], rows: &[f32]) -> Vec<f32> {
     let mut sum = query.to_vec();
     for (part, row) in query.iter().zip(rows.chunks_exact(query.len().max(1))) {
         for (sum, number) in sum.iter_mut().zip(row) {
@@ -131,7 +132,7 @@ impl Embedder for Adapted {
         let of = |vector: Vec<f32>| {
             if vector.len() == self.adapter.dimensions {
                 // A factor changes nothing, because the result is scaled to length 1.
-                return Ok(mapped(&vector, &self.adapter.rows));
+                return Ok(map_vector(&vector, &self.adapter.rows));
             }
             let (found, wanted) = (vector.len(), self.adapter.dimensions);
             let what = format!(

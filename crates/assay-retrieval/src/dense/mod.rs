@@ -4,7 +4,6 @@
 //! computed. Vectors are cached by the digest of the embedded text, so that only changed skills are
 //! embedded again.
 
-mod adapt;
 mod adapter;
 mod embedder;
 #[cfg(feature = "local-models")]
@@ -25,10 +24,9 @@ use serde_json::{Value, json};
 
 use crate::corpus::Document;
 use crate::index_file;
-use crate::retriever::{Hit, Retriever, RetrieverError, best};
+use crate::retriever::{Hit, Retriever, RetrieverError, best_hits};
 
-pub use adapt::{AdapterEvaluation, Quality, adapt};
-pub use adapter::{Adapted, Adapter};
+pub use adapter::{Adapted, Adapter, map_vector};
 pub use embedder::{Embedder, Kind, Prompts, Remote};
 pub(crate) use embedder::{call_model, head};
 #[cfg(feature = "local-models")]
@@ -44,9 +42,11 @@ const BLOCK: usize = 2_048;
 /// Ranks by the cosine of vectors.
 pub struct Dense {
     name: String,
-    embedder: Arc<dyn Embedder>,
+    /// The model.
+    pub embedder: Arc<dyn Embedder>,
     texts: Texts,
-    vectors: Vectors,
+    /// The vectors of the documents.
+    pub vectors: Vectors,
 }
 
 /// Vectors, with notes on how they were computed.
@@ -151,7 +151,7 @@ fn pack_vectors(
 
 /// A vector of length 1 for each text, and one of zeros for a text without words, which is not sent
 /// to the model.
-fn embed(
+pub fn embed(
     embedder: &dyn Embedder,
     texts: &[&str],
     kind: Kind,
@@ -189,7 +189,7 @@ fn embed(
 }
 
 /// A vector of length 1, or zeros unchanged. `None` if a value is not finite.
-fn normalized(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+pub fn normalized(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
     if !length.is_finite() {
         return None;
@@ -216,7 +216,7 @@ fn mean(vectors: &[Vec<f32>]) -> Vec<f32> {
 }
 
 /// The sum of products, in an order that does not depend on the machine.
-fn dot(one: &[f32], other: &[f32]) -> f32 {
+pub fn dot(one: &[f32], other: &[f32]) -> f32 {
     const LANES: usize = 16;
     let (ones, one_rest) = one.as_chunks::<LANES>();
     let (others, other_rest) = other.as_chunks::<LANES>();
@@ -236,7 +236,7 @@ impl Dense {
     }
 
     /// Every document's score for a request.
-    fn scores(&self, query: &[f32]) -> Vec<f32> {
+    pub fn scores(&self, query: &[f32]) -> Vec<f32> {
         let width = self.vectors.dimensions.max(1);
         let of = |document: usize| {
             let cosines = self.vectors.of(document).chunks_exact(width).map(|own| dot(own, query));
@@ -273,7 +273,7 @@ impl Retriever for Dense {
         }
         let mut width = Some(self.vectors.dimensions);
         let query = embed(&*self.embedder, &[query], Kind::Query, &mut width, &|_, _| ())?;
-        Ok(best(&self.scores(&query.concat()), most))
+        Ok(best_hits(&self.scores(&query.concat()), most))
     }
 
     /// A cosine is 1 at most.

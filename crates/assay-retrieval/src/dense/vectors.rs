@@ -126,7 +126,8 @@ struct Header {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vectors {
     pub(super) origin: Origin,
-    pub(super) dimensions: usize,
+    /// Numbers of a vector.
+    pub dimensions: usize,
     /// By document: the digest of the embedded text.
     pub(super) digests: Vec<[u8; 32]>,
     /// The start of a document's vectors, counted in vectors; one more at the end.
@@ -152,7 +153,7 @@ impl Vectors {
     }
 
     /// A document's vectors, one after the other.
-    pub(super) fn of(&self, document: usize) -> &[f32] {
+    pub fn of(&self, document: usize) -> &[f32] {
         &self.numbers[self.starts[document] * self.dimensions..self.starts[document + 1] * self.dimensions]
     }
 

@@ -15,7 +15,6 @@ mod bisection;
 mod comparison;
 mod draws;
 mod limits;
-mod power_check;
 
 use self::bisection::bisect;
 use self::draws::{Draws, FEWEST_SUITES, SHAPE_SUITES, SUITES};
@@ -26,7 +25,6 @@ use crate::simulate::{
 pub use comparison::{MOVING, Plan, SPREAD};
 pub use draws::Chances;
 pub use limits::{Impossible, Requirement, smallest_p};
-pub use power_check::{PowerCheck, check_power};
 
 /// The required probability of the right verdict.
 pub const POWER: f64 = 0.8;

@@ -73,7 +73,8 @@ impl Baseline {
         self.a / (self.a + self.b) * self.most
     }
 
-    pub(crate) fn draw_rate(self, random: &mut ChaCha8Rng) -> f64 {
+    /// Draws the rate of a task.
+    pub fn draw_rate(self, random: &mut ChaCha8Rng) -> f64 {
         let (one, other) = (gamma(random, self.a), gamma(random, self.b));
         if one + other > 0.0 {
             return self.most * (one / (one + other));
@@ -87,7 +88,7 @@ impl Baseline {
     /// With F the distribution function of the rates and F₁ that of Beta(a + 1, b) on the same
     /// range: E[p; p ≤ x] = mean·F₁(x). For a shift s ≥ 0 rates up to 1 − s rise by s, and the
     /// others to 1; for s < 0 rates from −s on fall by it, and the others to 0.
-    pub(crate) fn shifted(self, shift: f64) -> f64 {
+    pub fn shifted(self, shift: f64) -> f64 {
         let rise = shift >= 0.0;
         let edge = if rise { 1.0 - shift } else { -shift };
         let x = (edge / self.most).clamp(0.0, 1.0);

@@ -1,41 +1,12 @@
-//! Simulated suites with known effects, and the verdicts on them.
+//! Simulated suites with known effects, and what experiments that are looked at after each round come to.
 //!
-//! A [`Design`] describes tasks, effects, noise and losses; [`Design::suite`] draws one suite of
-//! it, and [`simulate_suites`] draws many and counts how often the intervals and verdicts were
-//! right. Each suite has its own random stream, so ranges of suites can run on any number of
-//! threads and their [`Tally`]s add up.
+//! A [`Design`] describes tasks, effects, noise and losses; [`Design::suite`] draws one suite of it. Each suite has its own
+//! random stream. Forecasts of plans and gates read them; `assay-lab` counts how often intervals and verdicts are right.
 
-mod admission;
 mod baseline;
-mod difficulty;
-mod few_tasks;
-mod grid;
-mod judges;
-mod looks;
-mod method;
-mod metric;
-mod relabeled;
 mod sequential;
-mod tally;
-mod threads;
 mod truth;
-mod versions;
 
-pub use admission::{AdmissionCell, AdmissionFigures, admission_grid};
 pub use baseline::Baseline;
-pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
-pub use few_tasks::{FewTasksCell, FewTasksFigures, WayFigures, few_tasks_grid};
-pub use grid::{GridCell, Miss, planned_grid, validity_grid};
-pub use judges::{JudgeCell, JudgeCoverage, TrueItem, simulate_judges};
-pub use looks::{LooksCell, LooksFigures, looks_grid};
-pub use method::{Method, compare};
-pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
-pub use relabeled::{RecordedTask, Relabel, RelabeledFigures, simulate_relabeled};
-pub use sequential::{
-    Rates, SequentialCell, SequentialFigures, SequentialTruth, StagedFigures, sequential_grid,
-    simulate_rounds, simulate_stages,
-};
-pub use tally::{Cell, Tally, simulate_suites};
-pub use threads::simulate_all;
+pub use sequential::{SequentialFigures, StagedFigures, simulate_rounds, simulate_stages};
 pub use truth::{Design, Effect, Loss, Suite};
-pub use versions::Versions;

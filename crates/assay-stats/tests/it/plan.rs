@@ -1,7 +1,7 @@
 //! The predictions of a plan against simulated suites.
 
-use assay_stats::plan::{Forecast, Impossible, MOVING, Plan, Requirement, SPREAD, smallest_p};
-use assay_stats::simulate::{Baseline, Design, Effect, simulate_suites};
+use assay_stats::plan::{Impossible, MOVING, Plan, Requirement, SPREAD, smallest_p};
+use assay_stats::simulate::Baseline;
 
 use crate::close;
 
@@ -18,24 +18,6 @@ fn plan(tasks: usize, repetitions: usize) -> Plan {
     }
 }
 
-/// At the lift that planning calls mde the right verdict comes in 77 to 83 % of suites; and at
-/// the margin that it calls met, no effect in as many.
-#[test]
-fn planned_mde_is_detected_in_four_of_five_suites() {
-    for plan in [plan(10, 3), Plan { family: 4, ..plan(20, 5) }, Plan { base_repetitions: 6, ..plan(30, 1) }]
-    {
-        let Forecast { mde, margin, .. } = plan.forecast(1).unwrap();
-        let lifted = plan.design_of_lift(mde.unwrap()).unwrap();
-        close(lifted.true_lift(), mde.unwrap(), 1e-5, "true lift");
-        let suites = 4000 / plan.family as u64;
-        let power = simulate_suites(&lifted, 0..suites, 2).cell(lifted.true_lift()).power.unwrap();
-        assert!((0.77..=0.83).contains(&power), "{plan:?}: helps in {power}");
-        let still = Design { effect: Effect::None, margin: margin.unwrap(), ..lifted };
-        let none = simulate_suites(&still, 0..suites, 2).cell(0.0).negligible.unwrap();
-        assert!((0.77..=0.83).contains(&none), "{plan:?}: no effect in {none}");
-    }
-}
-
 /// At d = .1 and no true effect, no effect comes in no suite under 29 tasks, 35 % at 30 × 5 and 96
 /// % at 84 × 5.
 #[test]
@@ -46,20 +28,6 @@ fn negligible_needs_many_tasks() {
         let all = chances.helps + chances.harms + chances.negligible + chances.inconclusive;
         close(all, 1.0, 1e-12, "all verdicts");
         assert!(chances.helps + chances.harms < 0.05);
-    }
-}
-
-#[test]
-fn chances_match_simulated_suites() {
-    let plan = Plan { family: 2, repetitions: 2, ..plan(20, 5) };
-    for lift in [-0.2, 0.15, 0.4] {
-        let planned = plan.chances(lift, 1).unwrap();
-        let design = plan.design_of_lift(lift).unwrap();
-        let judged = simulate_suites(&design, 0..1500, 2);
-        let share = |count: u64| count as f64 / judged.comparisons as f64;
-        close(planned.helps, share(judged.helps), 0.04, "helps");
-        close(planned.harms, share(judged.harms), 0.04, "harms");
-        close(planned.negligible, share(judged.negligible), 0.04, "no effect");
     }
 }
 
@@ -94,24 +62,10 @@ fn pilot_changes_the_plan() {
     assert!(margin(&sure) < margin(&unsure));
 }
 
-/// The planning model on its own assumptions, and the results for the same trials under other
-/// effects.
+/// The planning model on its own assumptions, with other shapes of the same trials.
 #[test]
-fn power_is_as_predicted_if_half_of_the_tasks_move() {
+fn tasks_detect_more_than_repetitions_do() {
     let real = Plan { baseline: Baseline::default(), spread: SPREAD, moving: MOVING, ..plan(30, 3) };
-    for lift in [0.15, -0.15, 0.25, 0.5] {
-        let design = real.design_of_lift(lift).unwrap();
-        close(design.true_lift(), lift, 1e-5, "true lift");
-        let Effect::Partial { share, .. } = design.effect else { panic!("{design:?}") };
-        // More than half of the tasks move only where half of them cannot give the lift: ½ · .6 at
-        // most.
-        assert_eq!(share > 0.5, lift > 0.3, "{lift}: {share}");
-        let planned = real.chances(lift, 1).unwrap();
-        let judged = simulate_suites(&design, 0..2000, 2);
-        close(planned.helps, judged.helps as f64 / 2000.0, 0.04, "helps");
-        close(planned.harms, judged.harms as f64 / 2000.0, 0.04, "harms");
-        close(planned.negligible, judged.negligible as f64 / 2000.0, 0.02, "no effect");
-    }
     let needed = real.tasks_for_lift(0.25, 1).unwrap().unwrap();
     let chances = Plan { tasks: needed, ..real }.chances(0.25, 1).unwrap();
     assert!((0.79..0.83).contains(&chances.helps), "{needed} tasks: {chances:?}");

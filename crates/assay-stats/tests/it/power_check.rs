@@ -2,12 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::plan::{MOVING, Plan, PowerCheck, SPREAD, check_power};
+use assay_stats::plan::{Impossible, MOVING, Plan, SPREAD};
+use assay_stats::random::{Purpose, index, stream};
 use assay_stats::simulate::Baseline;
-use assay_stats::{PairedTask, lift};
+use assay_stats::{PairedTask, VerdictKind, lift, verdict};
 
 /// Every n-th pair of models is planned: `ASSAY_EVERY_PAIR=1` plans all.
 const EVERY: usize = 6;
+
+/// The predicted and the observed power for a pair of models.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct PowerCheck {
+    /// The lift of the pair, which the plan is to detect.
+    lift: f64,
+    /// The tasks needed according to the plan.
+    tasks: usize,
+    /// The power predicted with them.
+    predicted: f64,
+    /// The share of resampled suites of that size with the right verdict.
+    observed: f64,
+}
+
+/// Plans the comparison of two arms with known trials, and resamples suites from their tasks.
+///
+/// The plan has 80% power for the lift of the pair, at its own baseline and repetitions; a
+/// resampled suite has all trials of its tasks. `None` if no number of tasks is enough.
+fn check_power(
+    plan: &Plan,
+    tasks: &[PairedTask],
+    suites: u64,
+    seed: u64,
+) -> Result<Option<PowerCheck>, Impossible> {
+    let lift = lift(tasks, 0.95).map_or(0.0, |estimate| estimate.mean);
+    let Some(needed) = plan.tasks_for_lift(lift, seed)? else { return Ok(None) };
+    let predicted = Plan { tasks: needed, ..*plan }.chances(lift, seed)?;
+    let kind = if lift > 0.0 { VerdictKind::Helps } else { VerdictKind::Harms };
+    let right = (0..suites)
+        .filter(|&suite| {
+            let mut random = stream(seed, Purpose::PowerCheck, suite);
+            let drawn: Vec<PairedTask> =
+                (0..needed).map(|_| tasks[index(&mut random, tasks.len())].clone()).collect();
+            verdict(&drawn, plan.family, plan.margin, None).kind == kind
+        })
+        .count();
+    Ok(Some(PowerCheck {
+        lift,
+        tasks: needed,
+        predicted: if lift > 0.0 { predicted.helps } else { predicted.harms },
+        observed: right as f64 / suites.max(1) as f64,
+    }))
+}
 
 /// Each model's trials of each task.
 type Models = BTreeMap<String, BTreeMap<String, Vec<f64>>>;

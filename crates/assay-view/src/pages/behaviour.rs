@@ -36,7 +36,7 @@ impl Behaviour {
             let digest = texts.iter().find(|(_, text)| std::ptr::eq(*text, task.skill));
             let Some((digest, _)) = digest else { return };
             let traces = found.skills.entry(digest.clone()).or_default();
-            for run in audit(task, library, false).runs.iter().filter(|run| run.with) {
+            for run in audit(task, library).runs.iter().filter(|run| run.with) {
                 let Some(trial) = run.name.trial.as_ref().and_then(|id| id.parse::<TrialId>().ok()) else {
                     continue;
                 };

@@ -688,7 +688,7 @@ impl SkillPart {
             runs: vec![assay_audit::calibrated::Run { with: true, ..run }],
             baseline: None,
         };
-        let found = audit(&task, std::slice::from_ref(text), false);
+        let found = audit(&task, std::slice::from_ref(text));
         let Some(adherence) = found.runs.first().map(|run| &run.adherence) else { return };
         let counts = adherence.counts();
         self.directive_summary = format!(

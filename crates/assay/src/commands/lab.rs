@@ -50,12 +50,14 @@ pub(crate) fn find_arguments(arguments: &[OsString]) -> Option<Vec<OsString>> {
     if needs_program && machine::find_program(PROGRAM).is_none() { None } else { Some(arguments) }
 }
 
-/// What follows `assay lab`, with the options before `lab`; `help` or `completions` comes first.
+/// What follows `assay lab`, with the options before `lab`; `help` or `completions` comes first. Options before a `lab` with nothing
+/// behind it are for `assay`, which checks them before the program says what it lacks.
 fn for_laboratory(arguments: &[OsString]) -> Option<Vec<OsString>> {
     let at = first_word(arguments)?;
     let (options, rest) = arguments.split_at(at);
     let (word, rest) = rest.split_first()?;
     let (first, rest) = match word.to_str()? {
+        "lab" if rest.is_empty() && !options.is_empty() => return None,
         "lab" => (None, rest),
         "completions" => (Some(word), rest),
         "help" => match rest.split_first()? {
@@ -113,6 +115,8 @@ mod tests {
         check("help lab corpus funnel", Some("help corpus funnel"));
         check("completions bash", Some("completions bash"));
         check("--store a completions man --out b", Some("completions --store a man --out b"));
+        check("lab --format json", Some("--format json"));
+        check("--format json lab", None);
         check("--store lab", None);
         check("--store lab show", None);
         check("--help lab", None);

@@ -15,12 +15,25 @@ const PATIENCE: Duration = Duration::from_mins(3);
 
 pub(crate) use assay_test::needs_bubblewrap;
 
+/// Whether a program that cargo built is missing or older than a file that it was built from, by the list beside it.
+pub(crate) fn is_outdated(program: &Path) -> bool {
+    let time = |path: &Path| fs::metadata(path).and_then(|found| found.modified());
+    let (Ok(built), Ok(list)) = (time(program), fs::read_to_string(program.with_extension("d"))) else {
+        return true;
+    };
+    // `program: file file`, a space in a name behind a backslash.
+    let files = list.split_once(": ").map_or("", |(_, files)| files).replace("\\ ", "\0");
+    files
+        .split_whitespace()
+        .any(|file| time(Path::new(&file.replace('\0', " "))).is_ok_and(|changed| changed > built))
+}
+
 /// Builds the program of the laboratory, if the tests were built without it: it is no default member of the workspace.
 pub(crate) fn build_laboratory() {
     static BUILT: Once = Once::new();
     let beside = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
     BUILT.call_once(|| {
-        if beside.join("assay-lab").exists() {
+        if !is_outdated(&beside.join("assay-lab")) {
             return;
         }
         let mut build = Command::new(env!("CARGO"));

@@ -59,6 +59,50 @@ fn the_program_gets_the_arguments_and_its_exit_code_is_that_of_assay() {
     check(&["--store", "lab", "-q", "lab", "x"], &["--store", "lab", "-q", "x"]);
     check(&["help", "lab", "corpus"], &["help", "corpus"]);
     check(&["completions", "bash"], &["completions", "bash"]);
+    // `printf` prints its format once where there is no argument.
+    check(&["--format", "json", "lab"], &[""]);
+    let refused = run(&fixture, &["--format", "bogus", "lab"]);
+    assert!(refused.status.code() == Some(2) && text(&refused.stderr).contains("'bogus'"), "{refused:?}");
+}
+
+/// As of every group of commands: without a command there is the help of the group, and an error if options follow its name.
+#[test]
+fn without_a_command_the_laboratory_says_what_other_groups_say() {
+    let fixture = Fixture::new();
+    for options in [&[][..], &["--format", "json"], &["-q"]] {
+        for (before, after) in [(options, &[][..]), (&[], options)] {
+            let said = |group: &str| {
+                let ran = fixture.assay(&[before, &[group], after].concat()).ended(2);
+                let line = ran.stderr.lines().next().unwrap_or_default().replace(group, "GROUP");
+                (ran.stdout, if line.starts_with("error: ") { line } else { "help".to_owned() })
+            };
+            assert_eq!(said("lab"), said("task"), "{options:?} before and behind");
+        }
+    }
+}
+
+#[test]
+fn a_program_older_than_its_source_is_outdated() {
+    use std::time::{Duration, SystemTime};
+    let fixture = Fixture::new().file("built/assay-lab", "").file("one.rs", "").file("two words.rs", "");
+    let program = fixture.path("built/assay-lab");
+    let set_age = |path: &str, seconds: u64| {
+        let file = fs::File::options().write(true).open(fixture.path(path)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+    };
+    let is_outdated = || crate::fixture::is_outdated(&program);
+    assert!(is_outdated(), "nothing is known of it");
+    let spaced = fixture.path("two words.rs").display().to_string().replace(' ', "\\ ");
+    let list = format!("{}: {} {spaced}\n", program.display(), fixture.path("one.rs").display());
+    fixture.write("built/assay-lab.d", list);
+    for (built, one, two, expected) in [(10, 20, 20, false), (20, 10, 30, true), (20, 30, 10, true)] {
+        set_age("built/assay-lab", built);
+        set_age("one.rs", one);
+        set_age("two words.rs", two);
+        assert_eq!(is_outdated(), expected, "{built} {one} {two}");
+    }
+    fs::remove_file(&program).unwrap();
+    assert!(is_outdated());
 }
 
 #[test]

@@ -35,6 +35,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/assay-draft/src/status.rs", "none", "a draft without a stage"),
     ("crates/assay-lab/src/commands/bench/export.rs", "curated", "a key of the plan's tasks"),
     ("crates/assay-lab/src/commands/taxonomy.rs", "none", "no category"),
+    ("crates/assay-lab/src/routing/prompts.rs", "none", "a request that no skill serves"),
     ("crates/assay/src/commands/run.rs", "none", "a sandbox"),
     ("crates/assay/src/commands/trial.rs", "none", "a sandbox"),
     ("crates/assay-trial/src/run/worker.rs", "none", "a sandbox"),

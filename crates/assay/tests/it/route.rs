@@ -162,16 +162,6 @@ fn an_unknown_key_in_the_prompt_file_is_refused_with_its_line() {
 }
 
 #[test]
-fn the_prompt_file_format_is_in_the_help() {
-    let help = lab().assay(&["lab", "route", "bench", "--help"]).ok().stdout;
-    let documented = include_str!("../../../../docs/lab/ROUTING.md");
-    for key in assay_router::KEYS {
-        assert!(help.contains(key), "{key} is not in {help}");
-        assert!(documented.contains(&format!("| `{key}` |")), "{key} is not in docs/lab/ROUTING.md");
-    }
-}
-
-#[test]
 fn front_matter_of_skills_that_are_used_is_not_linted() {
     // The folder's name is not the skill's: an error to `assay lint`, and the skill is offered all the same.
     let lab = lab().file(

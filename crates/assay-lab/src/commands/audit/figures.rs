@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_audit::calibrated::{Auc, Check, Planted, Rate, TaskAudit, audit, check, planted};
-use assay_audit::planted::Group;
+use assay_audit::calibrated::{Rate, TaskAudit, audit};
 use assay_audit::sheet;
 use assay_report::clean;
 use serde::Serialize;
 
 use crate::args::audit::FiguresArgs;
+use crate::audit::check::{Auc, Check, Planted, check, planted};
+use crate::audit::planted::{Group, PlantedRun, planted_runs};
 use assay_cli::commands::audit::agreement::{format_counts, read_labels};
 use assay_cli::commands::audit::notices::Notices;
 use assay_cli::commands::audit::source::Source;
@@ -76,11 +77,14 @@ fn measure(
 ) -> Result<Measured, Failure> {
     let source = Source::open(path, settings, notices)?;
     let mut tasks: Vec<TaskAudit> = Vec::new();
+    let mut runs: Vec<PlantedRun> = Vec::new();
     source.visit(notices, |task, library| {
         ui.note(&format!("{}: {}", source.name, task.task));
-        tasks.push(audit(task, library, true));
+        let found = audit(task, library);
+        runs.extend(planted_runs(task, library, &found));
+        tasks.push(found);
     })?;
-    let planted = planted(tasks.iter().flat_map(|task| &task.planted));
+    let planted = planted(&runs);
     let conditions = conditions(&tasks);
     Ok(Measured { name: source.name, score: check(&tasks), conditions, planted })
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use assay_audit::rarity::{Counts, Document, common, families};
 use assay_corpus::near::near;
 use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use crate::args::audit::RarityArgs;
+use crate::audit::rarity::{Counts, Document, common, families};
 use crate::commands::bad_lines::BadLines;
 use crate::commands::corpus::write_to;
 use assay_cli::failure::{Failure, Status};

@@ -1,7 +1,7 @@
 //! Verdicts on recorded trials whose labels mean nothing.
 
+use crate::simulate::{RecordedTask, Relabel, RelabeledFigures, simulate_relabeled};
 use assay_report::counted;
-use assay_stats::simulate::{RecordedTask, Relabel, RelabeledFigures, simulate_relabeled};
 use serde::Serialize;
 
 use super::super::simulate::table::markdown;

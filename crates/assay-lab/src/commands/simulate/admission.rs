@@ -1,7 +1,7 @@
 //! The grid of drafts: how often a skill without effect seems to help.
 
+use crate::simulate::{AdmissionCell, AdmissionFigures, admission_grid};
 use assay_report::counted;
-use assay_stats::simulate::{AdmissionCell, AdmissionFigures, admission_grid};
 use serde::Serialize;
 
 use super::table::markdown;

@@ -1,8 +1,8 @@
 //! The grid of strata by difficulty.
 
+use crate::simulate::difficulty_grid;
 use assay_report::counted;
 use assay_stats::Difficulty;
-use assay_stats::simulate::difficulty_grid;
 use serde::Serialize;
 
 use super::table::markdown;

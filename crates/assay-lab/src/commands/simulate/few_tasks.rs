@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::simulate::{FewTasksCell, FewTasksFigures, WayFigures, few_tasks_grid};
 use assay_report::counted;
 use assay_stats::plan::Impossible;
-use assay_stats::simulate::{FewTasksCell, FewTasksFigures, WayFigures, few_tasks_grid};
 
 use super::table::{markdown, thread_count};
 use crate::args::simulate::SimulateArgs;

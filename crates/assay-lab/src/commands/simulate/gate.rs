@@ -1,13 +1,13 @@
 //! The grid of a gate's rule, with what it promises.
 
-use assay_gate::simulate::{
-    GateCell, GateFigures, MOST_FALSE, NOMINAL, ReuseCell, broken_tasks, gate_grid, reuse_grid, wide_margins,
-};
 use assay_report::counted;
 use serde::Serialize;
 
 use super::table::{markdown, simulate_cells};
 use crate::args::simulate::SimulateArgs;
+use crate::simulate::gate::{
+    GateCell, GateFigures, MOST_FALSE, NOMINAL, ReuseCell, broken_tasks, gate_grid, reuse_grid, wide_margins,
+};
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 

@@ -1,7 +1,7 @@
 //! The grid of experiments that are looked at before they are complete.
 
+use crate::simulate::{LooksCell, LooksFigures, looks_grid};
 use assay_report::counted;
-use assay_stats::simulate::{LooksCell, LooksFigures, looks_grid};
 use serde::Serialize;
 
 use super::table::{markdown, simulate_cells};

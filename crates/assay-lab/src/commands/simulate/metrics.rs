@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::simulate::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
 use assay_report::counted;
 use assay_stats::MetricScale;
-use assay_stats::simulate::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
 use serde::Serialize;
 
 use super::table::{markdown, thread_count};

@@ -1,11 +1,12 @@
 //! The grid of experiments that are looked at after each round.
 
 use assay_report::counted;
-use assay_stats::simulate::{SequentialCell, SequentialFigures, SequentialTruth, sequential_grid};
+use assay_stats::simulate::SequentialFigures;
 use serde::Serialize;
 
 use super::table::{markdown, simulate_cells};
 use crate::args::simulate::SimulateArgs;
+use crate::simulate::{SequentialCell, SequentialTruth, sequential_grid};
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 

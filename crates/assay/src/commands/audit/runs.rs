@@ -18,7 +18,7 @@ pub(super) fn of_run(
     notices: &mut Notices<'_>,
 ) -> Result<CorpusAudit, Failure> {
     let mut found = Vec::new();
-    visit(store, run, model, notices, |task, library| found.push(audit(task, library, false)))?;
+    visit(store, run, model, notices, |task, library| found.push(audit(task, library)))?;
     if found.is_empty() {
         let message = format!("the run {} has no finished trial with a skill to audit", run.run);
         return Err(Failure::bad_input(message));

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &SheetArgs, settings: &Settings, ui: &Ui) -> Result<Stat
     for path in &args.sources {
         let source = Source::open(path, settings, &mut notices)?;
         source.visit(&mut notices, |task, library| {
-            let found = claims(task, &audit(task, library, false));
+            let found = claims(task, &audit(task, library));
             // The sources have a like share in the sheet.
             findings.extend(found.into_iter().map(|finding| sheet::Finding {
                 stratum: format!("{} {}", source.name, finding.stratum),

@@ -1,0 +1,6 @@
+//! How well the calibrated auditor does: its score on audited traces, directives planted in runs without the skill, and
+//! the counts behind its table of document frequencies.
+
+pub mod check;
+pub mod planted;
+pub mod rarity;

@@ -1,0 +1,34 @@
+//! Simulated suites with known effects, and the verdicts on them.
+//!
+//! A [`Design`](assay_stats::simulate::Design) draws suites; [`simulate_suites`] draws many and counts how often the
+//! intervals and verdicts were right. Each suite has its own random stream, so ranges of suites can run on any number of
+//! threads and their [`Tally`]s add up.
+
+mod admission;
+mod difficulty;
+mod few_tasks;
+pub mod gate;
+mod grid;
+mod judges;
+mod looks;
+mod method;
+mod metric;
+mod relabeled;
+mod sequential;
+mod tally;
+mod threads;
+mod versions;
+
+pub use admission::{AdmissionCell, AdmissionFigures, admission_grid};
+pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
+pub use few_tasks::{FewTasksCell, FewTasksFigures, WayFigures, few_tasks_grid};
+pub use grid::{GridCell, Miss, planned_grid, validity_grid};
+pub use judges::{JudgeCell, JudgeCoverage, TrueItem, simulate_judges};
+pub use looks::{LooksCell, LooksFigures, looks_grid};
+pub use method::{Method, compare};
+pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
+pub use relabeled::{RecordedTask, Relabel, RelabeledFigures, simulate_relabeled};
+pub use sequential::{Rates, SequentialCell, SequentialTruth, sequential_grid};
+pub use tally::{Cell, Tally, simulate_suites};
+pub use threads::simulate_all;
+pub use versions::Versions;
