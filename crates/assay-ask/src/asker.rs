@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use assay_model::{Call, ChatReply, ChatRequest, Message, ModelError};
 use serde_json::Value;
 
-use crate::open_requests::OpenRequests;
 use crate::{
-    AskBudget, AskError, AskEvent, AskEvents, AskRules, Exchange, ModelHandle, ModelQuestion, NotReserved,
-    PreflightEvent, ReplyCache, StoredReply, UnreadableReplies,
+    AskBudget, AskError, AskEvent, AskEvents, AskProgress, AskRules, CapReached, Exchange, ModelHandle,
+    ModelQuestion, NotReserved, PreflightEvent, ReplyCache, ReservedCost, StoredReply, UnreadableReplies,
 };
 
 /// Asks models by the rules of a client. Any number of threads share it.
@@ -18,8 +17,7 @@ pub struct Asker<'a> {
     cache: Arc<dyn ReplyCache + 'a>,
     budget: Arc<dyn AskBudget + 'a>,
     rules: AskRules,
-    events: Arc<dyn AskEvents>,
-    open: Option<OpenRequests>,
+    progress: AskProgress,
 }
 
 impl std::fmt::Debug for Asker<'_> {
@@ -44,14 +42,19 @@ pub struct Answer<T> {
 impl<'a> Asker<'a> {
     /// An asker that tells nobody what it does.
     pub fn new(cache: Arc<dyn ReplyCache + 'a>, budget: Arc<dyn AskBudget + 'a>, rules: AskRules) -> Self {
-        Self { cache, budget, rules, events: Arc::new(|_: &AskEvent<'_>| {}), open: None }
+        Self { cache, budget, rules, progress: AskProgress::silent() }
     }
 
     /// Reports what happens, and in each interval how long requests have been waiting.
     #[must_use]
     pub fn report_to(self, events: Arc<dyn AskEvents>, interval: Duration) -> Self {
-        let open = Some(OpenRequests::new(Arc::clone(&events), interval));
-        Self { events, open, ..self }
+        self.report_with(AskProgress::new(events, interval))
+    }
+
+    /// The same together with other askers.
+    #[must_use]
+    pub fn report_with(self, progress: AskProgress) -> Self {
+        Self { progress, ..self }
     }
 
     /// The rules.
@@ -97,14 +100,13 @@ impl<'a> Asker<'a> {
     ) -> Result<Answer<T>, AskError> {
         let stored = self.cache.load_exchange(question)?;
         if let Some(value) = self.stored_answer(&stored, read) {
-            self.events.handle_event(&AskEvent::Cached { model: model.name() });
+            self.progress.report(&AskEvent::Cached { model: model.name() });
             return Ok(Answer { value, exchange: stored, new_replies: 0, is_cached: true });
         }
         let mut reserved = match self.budget.reserve_cost(model, question, &self.rules, cancel) {
             Ok(reserved) => reserved,
             Err(NotReserved::Capped(reason)) => {
-                self.events.handle_event(&AskEvent::Capped(&reason));
-                return Err(reason.into());
+                return Err(self.report_cap(reason));
             }
             Err(NotReserved::Cancelled) => {
                 let source = ModelError::Cancelled;
@@ -112,8 +114,13 @@ impl<'a> Asker<'a> {
             }
         };
         self.check_models(models, cancel)?;
-        let mut charge = |reply: &ChatReply| reserved.charge_reply(question, reply);
-        self.send_question(model, question, stored, read, &mut charge, cancel)
+        self.send_question(model, question, stored, read, &mut *reserved, cancel)
+    }
+
+    /// The error of a question that is not sent because of a cap.
+    fn report_cap(&self, reason: CapReached) -> AskError {
+        self.progress.report(&AskEvent::Capped(&reason));
+        reason.into()
     }
 
     /// Checks the connections to models with one short request each, unless they were checked before.
@@ -121,7 +128,7 @@ impl<'a> Asker<'a> {
     /// # Errors
     /// The first model that cannot be used.
     pub fn check_models(&self, models: &[&ModelHandle], cancel: &AtomicBool) -> Result<(), AskError> {
-        let mut events = |event: &PreflightEvent| self.events.handle_event(&AskEvent::Preflight(event));
+        let mut events = |event: &PreflightEvent| self.progress.report(&AskEvent::Preflight(event));
         models.iter().try_for_each(|model| {
             model.check_connection(self.rules.patience, cancel, &mut events).map_err(AskError::Preflight)
         })
@@ -151,7 +158,7 @@ impl<'a> Asker<'a> {
         question: &ModelQuestion,
         stored: Exchange,
         read: &dyn Fn(&str) -> Result<T, String>,
-        charge: &mut dyn FnMut(&ChatReply),
+        reserved: &mut dyn ReservedCost,
         cancel: &AtomicBool,
     ) -> Result<Answer<T>, AskError> {
         let no_reply = |source: ModelError| AskError::NoReply { model: model.name().to_owned(), source };
@@ -168,9 +175,12 @@ impl<'a> Asker<'a> {
         }
         let (mut new_replies, mut fault) = (0, exchange.fault().unwrap_or_default().to_owned());
         for number in tried + 1..=self.rules.tries {
+            if new_replies > 0 {
+                reserved.check_next_request().map_err(|reason| self.report_cap(reason))?;
+            }
             let (reply, after) =
                 self.send_request(&*chat_model, question, &messages, cancel).map_err(no_reply)?;
-            charge(&reply);
+            reserved.charge_reply(question, &reply);
             let value = read(&reply.text);
             exchange.is_ended = value.is_ok() || number == self.rules.tries;
             exchange.replies.push(StoredReply::of(
@@ -185,7 +195,7 @@ impl<'a> Asker<'a> {
                 Ok(value) => return Ok(Answer { value: Ok(value), exchange, new_replies, is_cached: false }),
                 Err(found) => {
                     let event = AskEvent::Unreadable { model: model.name(), fault: &found };
-                    self.events.handle_event(&event);
+                    self.progress.report(&event);
                     self.complain(&mut messages, reply.text, reply.raw, &found);
                     fault = found;
                 }
@@ -223,7 +233,7 @@ impl<'a> Asker<'a> {
             max_output_tokens: Some(self.rules.reply_tokens),
             ..ChatRequest::default()
         };
-        let open = self.open.as_ref().map(OpenRequests::begin_request);
+        let open = self.progress.begin_request();
         let reply = model.chat(&request, &call);
         drop(open);
         Ok((reply?, began.elapsed()))
@@ -231,8 +241,8 @@ impl<'a> Asker<'a> {
 
     fn report_reply(&self, model: &str, reply: &ChatReply, after: Duration) {
         for retry in &reply.retries {
-            self.events.handle_event(&AskEvent::Retried { model, retry });
+            self.progress.report(&AskEvent::Retried { model, retry });
         }
-        self.events.handle_event(&AskEvent::Answered { model, after });
+        self.progress.report(&AskEvent::Answered { model, after });
     }
 }

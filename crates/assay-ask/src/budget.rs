@@ -48,6 +48,15 @@ impl From<CapReached> for NotReserved {
 pub trait ReservedCost {
     /// Charges a reply.
     fn charge_reply(&mut self, question: &ModelQuestion, reply: &ChatReply);
+
+    /// Whether another request for the same answer may be sent, after a reply that cannot be read. It may where all tries
+    /// are set aside.
+    ///
+    /// # Errors
+    /// A cap is reached.
+    fn check_next_request(&self) -> Result<(), CapReached> {
+        Ok(())
+    }
 }
 
 /// The caps of a command.

@@ -1,7 +1,8 @@
 //! One way to ask a model a question whose answer is read by a program.
 //!
 //! [`Asker`] answers a [`ModelQuestion`]: from the [`ReplyCache`] if a reply is stored that can be read, otherwise from the
-//! model. Drafts, judged items and pairs, routers, directives of the audit, and the taxonomy use it.
+//! model. Drafts, judges of trials, items and pairs, routers, directives of the audit, and the
+//! taxonomy use it.
 //!
 //! - **Every reply is stored when it arrives**, also one that cannot be read. A command that was killed asks only for what
 //!   is missing.
@@ -66,6 +67,7 @@ pub use error::AskError;
 pub use event::{AskEvent, AskEvents};
 pub use exchange::{Exchange, ModelQuestion, StoredReply};
 pub use handle::{EnvLookup, ModelHandle};
+pub use open_requests::{AskProgress, WAITING_INTERVAL};
 pub use paid::is_paid;
 pub use preflight::{PreflightError, PreflightEvent, check_model};
 pub use rules::{AskRules, UnreadableReplies, max_usage};

@@ -1,4 +1,5 @@
-//! The requests that wait for a reply, and the thread that reports how long.
+//! Where questions report what happens: the listener, the requests that wait for a reply, and the thread that reports how
+//! long.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,6 +7,46 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::{AskEvent, AskEvents};
+
+/// Between two reports of how long requests have been waiting, for people who look at a terminal.
+pub const WAITING_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Where questions report what happens: a listener, and a thread that reports how long requests have been waiting. Askers
+/// that share one are one group: their requests are counted together.
+#[derive(Clone)]
+pub struct AskProgress {
+    events: Arc<dyn AskEvents>,
+    open: Option<Arc<OpenRequests>>,
+}
+
+impl std::fmt::Debug for AskProgress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AskProgress").finish_non_exhaustive()
+    }
+}
+
+impl AskProgress {
+    /// Reports to `events`, and in each interval how long requests have been waiting. The thread that does so ends with the
+    /// last clone.
+    pub fn new(events: Arc<dyn AskEvents>, interval: Duration) -> Self {
+        let open = Some(Arc::new(OpenRequests::new(Arc::clone(&events), interval)));
+        Self { events, open }
+    }
+
+    /// Reports nothing.
+    pub fn silent() -> Self {
+        Self { events: Arc::new(|_: &AskEvent<'_>| {}), open: None }
+    }
+
+    pub(crate) fn report(&self, event: &AskEvent<'_>) {
+        self.events.handle_event(event);
+    }
+
+    /// A request begins; it ends when the result is dropped.
+    pub(crate) fn begin_request(&self) -> Option<OpenRequest<'_>> {
+        self.open.as_ref().map(|open| open.begin_request())
+    }
+}
 
 /// The requests under way.
 #[derive(Debug, Default)]
@@ -29,7 +70,7 @@ impl SharedState {
 }
 
 /// Reports requests that wait longer than an interval, once in each interval.
-pub(crate) struct OpenRequests {
+struct OpenRequests {
     shared: Arc<SharedState>,
     watcher: Mutex<Option<JoinHandle<()>>>,
     events: Arc<dyn AskEvents>,
@@ -43,11 +84,11 @@ pub(crate) struct OpenRequest<'a> {
 }
 
 impl OpenRequests {
-    pub(crate) fn new(events: Arc<dyn AskEvents>, interval: Duration) -> Self {
+    fn new(events: Arc<dyn AskEvents>, interval: Duration) -> Self {
         Self { shared: Arc::default(), watcher: Mutex::default(), events, interval }
     }
 
-    pub(crate) fn begin_request(&self) -> OpenRequest<'_> {
+    fn begin_request(&self) -> OpenRequest<'_> {
         let mut state = self.shared.lock();
         let number = state.next;
         state.next += 1;

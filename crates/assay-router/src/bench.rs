@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_ask::{
     Answer, AskError, AskEvents, AskRules, Asker, CacheError, CostCap, Exchange, ModelHandle, ModelQuestion,
-    QuestionOf, UnreadableReplies,
+    QuestionOf, UnreadableReplies, WAITING_INTERVAL,
 };
 use assay_model::{ModelError, ScriptContext, Usage};
 use serde_json::{Map, json};
@@ -22,9 +22,6 @@ const PROTOCOL: u32 = 1;
 
 /// Tokens of a typical reply, for forecasts: five names, a number and a sentence.
 const TYPICAL_REPLY: u64 = 120;
-
-/// Between two reports of how long requests have been waiting.
-const WAITING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Two replies that cannot be read are an answer, which counts as wrong.
 const RULES: AskRules = AskRules {

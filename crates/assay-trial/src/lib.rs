@@ -34,7 +34,7 @@ pub use plan::caps::{CapError, IsPaid, RunCaps};
 pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::empty::{EmptyCondition, EmptyConditions};
 pub use plan::error::PlanError;
-pub use plan::preflight::{PreflightError, PreflightEvent, preflight};
+pub use plan::preflight::{PreflightError, PreflightEvent, preflight, preflight_judges};
 pub use plan::preview::PlanPreview;
 pub use plan::rubric::{TaskRubricError, rubric_of};
 pub use plan::selected::{SelectionError, parse_selection};

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use assay_ask::WAITING_INTERVAL;
 use assay_ask::{
-    AskCaps, AskError, AskEvent, AskEvents, CacheError, CapReached, CostCap, ModelHandle, PreflightEvent,
+    AskCaps, AskError, AskEvent, AskEvents, AskProgress, CacheError, CapReached, CostCap, ModelHandle,
+    PreflightEvent,
 };
 use assay_model::{ModelError, ModelOptions, Price};
 use assay_report::counted;
@@ -13,9 +15,6 @@ use crate::args::model::{ModelAccess, ModelFlags};
 use crate::failure::Failure;
 use crate::machine;
 use crate::ui::Ui;
-
-/// Between two lines that say how long requests have been waiting.
-pub const WAITING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The price that `--price IN,OUT` gives, if it is given.
 pub fn price_of(values: &[f64]) -> Result<Option<Price>, Failure> {
@@ -158,16 +157,35 @@ pub fn progress(ui: &Ui) -> Arc<dyn AskEvents> {
     })
 }
 
+/// The lines of [`progress`] about judges of trials.
+pub(crate) fn judge_progress(ui: &Ui) -> AskProgress {
+    let ui = ui.clone();
+    let events = move |event: &AskEvent<'_>| {
+        if let AskEvent::Waiting { requests, oldest } = event {
+            ui.note(&describe_waiting_judges(*requests, *oldest));
+        }
+    };
+    AskProgress::new(Arc::new(events), WAITING_INTERVAL)
+}
+
+/// How long requests have been waiting.
+fn describe_waiting(requests: usize, oldest: Duration) -> String {
+    let oldest = assay_report::seconds(oldest.as_secs_f64());
+    match requests {
+        1 => format!("1 request has been waiting for {oldest}"),
+        _ => format!("{} wait, the oldest for {oldest}", counted(requests, "request", "requests")),
+    }
+}
+
+/// The same of requests to judges of trials.
+pub(crate) fn describe_waiting_judges(requests: usize, oldest: Duration) -> String {
+    format!("judges: {}", describe_waiting(requests, oldest))
+}
+
 /// What is said about an event.
 fn describe_event(event: &AskEvent<'_>) -> Option<String> {
-    let seconds = |duration: &Duration| assay_report::seconds(duration.as_secs_f64());
     Some(match event {
-        AskEvent::Waiting { requests: 1, oldest } => {
-            format!("1 request has been waiting for {}", seconds(oldest))
-        }
-        AskEvent::Waiting { requests, oldest } => {
-            format!("{} wait, the oldest for {}", counted(*requests, "request", "requests"), seconds(oldest))
-        }
+        AskEvent::Waiting { requests, oldest } => describe_waiting(*requests, *oldest),
         AskEvent::Preflight(event) => describe_preflight(event),
         _ => return None,
     })

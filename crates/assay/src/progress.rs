@@ -7,6 +7,7 @@ use assay_store::{Outcome, Record};
 use assay_trial::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::asking::describe_waiting_judges;
 use crate::ui::Ui;
 
 /// Between two plain lines.
@@ -56,6 +57,12 @@ impl<'a> Progress<'a> {
             Event::Retry { record } => {
                 let reason = record.reason.as_deref().unwrap_or("infrastructure error");
                 self.line(&format!("{}: {reason}; retrying", record.task));
+            }
+            Event::JudgesWaiting { requests, oldest } => {
+                self.line(&describe_waiting_judges(*requests, *oldest));
+            }
+            Event::JudgeRetried { judge, retry } => {
+                self.report_once(&format!("the judge {judge} is asked again: {}", retry.message));
             }
             Event::Note(note) => self.line(note),
         }
@@ -116,6 +123,13 @@ impl<'a> Progress<'a> {
         };
         if self.errors.len() < MAX_ERRORS && self.errors.insert(reason.to_owned()) {
             self.line(&format!("{}: infrastructure error: {reason}", record.task));
+        }
+    }
+
+    /// A line that is the same for many requests.
+    fn report_once(&mut self, line: &str) {
+        if self.errors.len() < MAX_ERRORS && self.errors.insert(line.to_owned()) {
+            self.line(line);
         }
     }
 

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_ask::{AskEvent, AskRules, ModelHandle, QuestionOf};
+use assay_ask::{AskEvent, AskProgress, AskRules, ModelHandle, QuestionOf};
 use assay_model::{Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Retry};
 
-use super::{Played, asker, number, question, reply};
+use super::{Played, answer, asker, number, question, reply};
 
 fn questions(model: &ModelHandle, count: usize) -> Vec<QuestionOf<'_, u32>> {
     let one = |at| QuestionOf { model, question: question(model, &format!("{at}")), read: Box::new(number) };
@@ -103,4 +103,30 @@ fn events_tell_how_long_requests_wait() {
     drop(asker);
     let lines: BTreeSet<String> = log.lock().unwrap().drain(..).collect();
     assert_eq!(lines, BTreeSet::from(["cached".to_owned()]));
+}
+
+#[test]
+fn askers_with_one_progress_are_one_group_that_waits() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let written = Arc::clone(&log);
+    let listen = move |event: &AskEvent<'_>| {
+        if let AskEvent::Waiting { requests, .. } = event {
+            written.lock().unwrap().push(*requests);
+        }
+    };
+    let progress = AskProgress::new(Arc::new(listen), Duration::from_millis(200));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            let progress = progress.clone();
+            scope.spawn(move || {
+                let folder = tempfile::tempdir().unwrap();
+                let model = ModelHandle::of_model(Arc::new(Slow(Duration::from_millis(500))));
+                let asker = asker(folder.path(), AskRules::default()).report_with(progress);
+                answer(&asker, &model, "1").unwrap();
+            });
+        }
+    });
+    drop(progress);
+    let waiting = log.lock().unwrap();
+    assert!((1..=2).contains(&waiting.len()) && waiting.iter().all(|requests| *requests == 3), "{waiting:?}");
 }

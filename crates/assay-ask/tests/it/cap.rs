@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use assay_ask::{
-    AskCaps, AskError, AskRules, Asker, CapReached, CostCap, FolderCache, ModelHandle, QuestionOf,
+    AskBudget, AskCaps, AskError, AskRules, Asker, CapReached, CostCap, FolderCache, ModelHandle,
+    ModelQuestion, NotReserved, QuestionOf, ReservedCost,
 };
-use assay_model::{ModelOptions, Price};
+use assay_model::{ChatReply, ModelOptions, Price};
 
-use super::{Played, number, question};
+use super::{Played, answer, number, question};
 
 /// A dollar for each token.
 fn price() -> Price {
@@ -119,4 +120,42 @@ fn a_paid_model_needs_a_cap_where_one_is_required() {
     check("gemini:m", None, AskCaps::default(), None);
     check("gemini:m", Some(price()), AskCaps { usd: Some(1.0), ..required }, None);
     check("gemini:m", None, AskCaps { questions: Some(1), ..required }, None);
+}
+
+/// An account that others use as well: a request is granted, and a second one is not.
+struct SharedAccount;
+
+impl AskBudget for SharedAccount {
+    fn reserve_cost(
+        &self,
+        _: &ModelHandle,
+        _: &ModelQuestion,
+        _: &AskRules,
+        _: &AtomicBool,
+    ) -> Result<Box<dyn ReservedCost + '_>, NotReserved> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl ReservedCost for SharedAccount {
+    fn charge_reply(&mut self, _: &ModelQuestion, _: &ChatReply) {}
+
+    fn check_next_request(&self) -> Result<(), CapReached> {
+        Err(CapReached::Account("the run has spent its budget".to_owned()))
+    }
+}
+
+#[test]
+fn a_cap_that_the_first_reply_reaches_ends_the_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = AskRules { tries: 2, ..RULES };
+    let asker = Asker::new(Arc::new(FolderCache::new(folder.path())), Arc::new(SharedAccount), rules);
+    let model = Played::new(&[Ok("seven")]);
+    let failed = answer(&asker, &model.handle(), "3 + 4").unwrap_err();
+    assert!(matches!(failed, AskError::Capped(CapReached::Account(_))), "{failed}");
+    assert_eq!(failed.to_string(), "the run has spent its budget");
+    // The reply that was paid is stored.
+    assert_eq!((model.requests().len(), std::fs::read_dir(folder.path()).unwrap().count()), (1, 1));
+    // The next command begins with a request of its own.
+    assert_eq!(answer(&asker, &model.handle(), "3 + 4").unwrap().value, Ok(7));
 }

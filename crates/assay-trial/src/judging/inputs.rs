@@ -84,6 +84,11 @@ pub fn judged_texts(attempt: &Path, kinds: &[JudgeInput]) -> io::Result<(String,
     Ok((instruction, read(attempt, kinds, &rubric)?.shown))
 }
 
+/// The folder of an attempt for the copy of its work folder.
+pub(crate) fn work_folder(attempt: &Path) -> PathBuf {
+    attempt.join(FOLDER).join(WORK)
+}
+
 /// What is judged of an attempt.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Texts {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use assay_ask::ModelHandle;
 use assay_judge::{PROTOCOL, Rubric, is_same_family};
 use assay_model::{ChatModel, ModelError, ModelOptions};
 use assay_sandbox::Sandbox;
@@ -25,6 +26,8 @@ pub struct Panel {
 pub(crate) struct OpenedJudge {
     pub(crate) entry: JudgeModel,
     pub(crate) model: Arc<dyn ChatModel>,
+    /// The same for questions. A run checks the connection before its first trial.
+    pub(crate) handle: ModelHandle,
     /// Its server, as declared: a name, or an address in its normal form. `None` for scripts.
     pub(crate) server: Option<String>,
 }
@@ -117,7 +120,8 @@ impl Panel {
             let server = assay_model::server(&entry.model, entry.base_url.as_deref(), &machine.env)
                 .map_err(|source| PanelError::Model { judge: entry.model.clone(), source })?
                 .map(|address| entry.server.clone().unwrap_or(address));
-            Ok(OpenedJudge { entry: entry.clone(), model, server })
+            let handle = ModelHandle::of_model_named(entry.model.clone(), Arc::clone(&model));
+            Ok(OpenedJudge { entry: entry.clone(), model, handle, server })
         };
         let judges = spec.models.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let sandbox: Option<Arc<dyn Sandbox>> = match (spec.mode, &machine.sandboxes.bubblewrap) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use assay_agent::Ended;
+use assay_ask::AskProgress;
 use assay_fs::{FileKind, read_beneath, remove_tree};
 use assay_gateway::Budget;
 use assay_judge::Rubric;
@@ -15,9 +16,10 @@ use assay_store::{
 };
 use serde_json::{Value, json};
 
+use super::context::{JudgeContext, JudgeError};
 use super::inputs::{FOLDER, INSTRUCTION, JUDGEMENT, RUBRIC};
 use super::panel::Panel;
-use super::work::{JudgeContext, JudgeError, judge_work};
+use super::work::judge_work;
 use crate::experiment::RetriesLeft;
 
 /// Most bytes of a kept rubric or instruction.
@@ -116,6 +118,8 @@ pub struct Judging<'a> {
     pub cancel: &'a AtomicBool,
     /// What is left after an infrastructure error.
     pub retries: RetriesLeft,
+    /// Hears how long judges are waited for.
+    pub progress: &'a AskProgress,
 }
 
 /// Judges the work of the attempt that `earlier` is the record of, as an attempt at the trial `id`, and records it.
@@ -133,7 +137,7 @@ pub fn judge_again(
     specification: &Value,
     lease: &Lease,
 ) -> Result<Option<Record>, RegradeError> {
-    let Judging { store, panel, rubric, budget, cancel, retries } = *judging;
+    let Judging { store, panel, rubric, budget, cancel, retries, progress } = *judging;
     let unsigned;
     let store = if store.proves_origin(earlier) {
         store
@@ -193,6 +197,7 @@ pub fn judge_again(
         script: &script,
         trial: work.as_str(),
         judgements: &judgements,
+        progress,
     };
     let tests = earlier.numbers.get(TESTS_NUMBER).copied();
     let result = judge_work(&folder, &instruction, own, tests, panel, &context);

@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use assay_ask::{AskProgress, PreflightError, PreflightEvent};
 use assay_diagnostic::counted;
 use assay_gateway::Budget;
 use assay_judge::{Rubric, RubricError, figure_cell, interval_ends};
-use assay_model::Price;
+use assay_model::{ModelError, Price};
 use assay_stats::judge::{Figure, clustered_kappa, proportion};
 use assay_store::{
     Cell, Claim, JudgeInput, JudgeMode, JudgeModel, JudgeSpec, Outcome, Record, RunFolder, Store, StoreError,
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use super::panel::{Panel, rubric_digest};
 use super::regrade::{Judging, is_kept, judge_again};
 use crate::experiment::RetriesLeft;
+use crate::plan::preflight::preflight_judges;
 
 /// Why the trials of a run are not judged again.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,9 @@ pub enum RunRegradeError {
         /// The name.
         name: String,
     },
+    /// A judge does not answer.
+    #[error(transparent)]
+    Preflight(PreflightError),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -191,6 +196,21 @@ pub struct RunRegrade<'a> {
     pub cancel: &'a AtomicBool,
     /// Trials judged at the same time.
     pub concurrency: usize,
+    /// Hears how long judges are waited for.
+    pub progress: &'a AskProgress,
+    /// The first request to each judge, which is sent before anything is spent.
+    pub preflight: JudgePreflight<'a>,
+}
+
+/// How the first requests to judges are sent.
+#[derive(Clone, Copy)]
+pub struct JudgePreflight<'a> {
+    /// Where relative paths start.
+    pub directory: &'a Path,
+    /// The variables of the environment, with the keys of models.
+    pub env: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    /// Hears what is sent and answered.
+    pub on_event: &'a (dyn Fn(&PreflightEvent) + Sync),
 }
 
 /// A run whose trials were judged again.
@@ -214,7 +234,7 @@ pub struct RegradedRun {
 /// Judges the trials of a run again, and begins a run of the new judgements. `None` if it was interrupted.
 ///
 /// # Errors
-/// Nothing was kept that can be judged, or the store cannot be used. A trial without a judgement is no error.
+/// Nothing was kept that can be judged, a judge does not answer, or the store cannot be used. A trial without a judgement is no error.
 pub fn regrade_run(regrade: &RunRegrade<'_>) -> Result<Option<RegradedRun>, RunRegradeError> {
     let RunRegrade { store, run, .. } = *regrade;
     let name = regrade.name.map_or_else(|| format!("{}-regraded", run.run), str::to_owned);
@@ -222,6 +242,9 @@ pub fn regrade_run(regrade: &RunRegrade<'_>) -> Result<Option<RegradedRun>, RunR
         return Err(RunRegradeError::Name { name });
     }
     let (trials, cells) = plan(regrade)?;
+    if !check_judges(regrade, &trials)? {
+        return Ok(None);
+    }
     let outcomes = judge_all(regrade, &trials)?;
     store.clear_scratch();
     if regrade.cancel.load(Ordering::Relaxed) {
@@ -315,6 +338,23 @@ fn plan(regrade: &RunRegrade<'_>) -> Result<(Vec<TrialRegrade>, Vec<Cell>), RunR
     Ok((trials.into_values().collect(), cells))
 }
 
+/// Sends a first request to each judge, if a trial is left to judge. False if interrupted.
+fn check_judges(regrade: &RunRegrade<'_>, trials: &[TrialRegrade]) -> Result<bool, RunRegradeError> {
+    let JudgePreflight { directory, env, on_event } = regrade.preflight;
+    let is_left = |trial: &TrialRegrade| {
+        Ok(regrade.store.record(&trial.id)?.is_none_or(|record| !record.outcome.counts()))
+    };
+    if !trials.iter().map(is_left).collect::<Result<Vec<bool>, StoreError>>()?.contains(&true) {
+        return Ok(true);
+    }
+    let spec = &regrade.panel.spec;
+    match preflight_judges(spec, directory, env, regrade.cancel, &mut |event| on_event(event)) {
+        Ok(()) => Ok(true),
+        Err(PreflightError { source: ModelError::Cancelled, .. }) => Ok(false),
+        Err(error) => Err(RunRegradeError::Preflight(error)),
+    }
+}
+
 fn judge_all(regrade: &RunRegrade<'_>, trials: &[TrialRegrade]) -> Result<RegradeOutcomes, StoreError> {
     let next = AtomicUsize::new(0);
     let judged = Mutex::new(RegradeOutcomes::default());
@@ -358,7 +398,7 @@ enum TrialOutcome {
 }
 
 fn judge_one(regrade: &RunRegrade<'_>, one: &TrialRegrade) -> Result<TrialOutcome, StoreError> {
-    let RunRegrade { store, panel, rubrics, budget, cancel, .. } = *regrade;
+    let RunRegrade { store, panel, rubrics, budget, cancel, progress, .. } = *regrade;
     if store.record(&one.id)?.is_some_and(|record| record.outcome.counts()) {
         return Ok(TrialOutcome::Cached);
     }
@@ -369,7 +409,7 @@ fn judge_one(regrade: &RunRegrade<'_>, one: &TrialRegrade) -> Result<TrialOutcom
     };
     let rubric = rubrics.get(&one.earlier.task);
     let retries = RetriesLeft::default();
-    let judging = Judging { store, panel, rubric, budget, cancel, retries };
+    let judging = Judging { store, panel, rubric, budget, cancel, retries, progress };
     let judged = judge_again(&judging, &one.earlier, &one.id, &one.specification, &lease);
     Ok(match judged {
         Ok(None) => TrialOutcome::Interrupted,

@@ -4,33 +4,22 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use assay_agent::{RequestShare, RequestTurn, RunBudget};
 use assay_fs::{Caps, Digest, FileKind, Manifest};
-use assay_gateway::Budget;
 use assay_judge::planted::{EVERY, Planted, is_missed, planted};
-use assay_judge::{Aggregation, Case, Item, Kind, Request, Rubric, Ruling, Unverifiable, Verdict, majority};
-use assay_model::{ModelError, Price, ScriptContext, Usage};
-use assay_sandbox::Sandbox;
-use assay_store::{Cause, JudgeMode, JudgedItem, Judgement, SetScore};
+use assay_judge::{Aggregation, Case, Item, Kind, Rubric, Ruling, Unverifiable, Verdict, majority};
+use assay_store::{JudgeMode, JudgedItem, Judgement, SetScore};
 use serde::Serialize;
 use serde_json::json;
 
-use super::agent::{self, NoAnswer};
-use super::ask::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
-use super::inputs::{self, FOLDER, JUDGEMENT, LIST, Texts, WORK};
-use super::panel::{OpenedJudge, Panel};
-use super::replies::{Replies, StoredReply};
+use super::ask::{JudgeAccount, JudgeAnswer, JudgeTask, answer_request};
+use super::context::{JudgeContext, JudgeError};
+use super::inputs::{self, FOLDER, JUDGEMENT, LIST, WORK};
+use super::panel::Panel;
 use super::work_list::{WorkFile, WorkList};
-use crate::run::budget::PricedBudget;
 
 /// Most items of one request. A judge that has many to answer skips some.
 const MOST_ITEMS: usize = 20;
-
-/// Until a request that waits for a share of the run's budget asks again.
-const TURN: Duration = Duration::from_millis(50);
 
 /// The set with the score of the task's own tests.
 const TESTS: &str = "tests";
@@ -38,11 +27,6 @@ const TESTS: &str = "tests";
 /// What is kept of a work folder.
 pub(crate) const KEPT: Caps =
     Caps { entries: 5_000, file_bytes: 16 << 20, total_bytes: 64 << 20, depth: 32, links: false };
-
-/// The folder of an attempt for the copy of its work folder.
-pub(crate) fn work_folder(attempt: &Path) -> PathBuf {
-    attempt.join(FOLDER).join(WORK)
-}
 
 /// Lists the copy of a work folder, beside it. `changed` are relative paths.
 ///
@@ -69,63 +53,6 @@ pub(crate) fn write_list(
     fs::write(folder.join(LIST), serde_json::to_vec_pretty(&list)?)
 }
 
-/// Why a rubric is not decided.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JudgeError {
-    /// No answer of a judge.
-    #[error(transparent)]
-    Ask(#[from] AskError),
-    /// No answer of a judge that is an agent.
-    #[error("the judge {judge} gives no answer: {reason}")]
-    Agent {
-        /// `provider:model`.
-        judge: String,
-        /// Why.
-        reason: NoAnswer,
-    },
-    /// The run's budget is spent.
-    #[error("{0}")]
-    Budget(String),
-    /// The judged files cannot be read, or the judgement not be written.
-    #[error("cannot read or write what is judged: {0}")]
-    Files(#[from] io::Error),
-    /// Everything was left out, so that there is no score.
-    #[error("every item of the rubric was left out, so there is no score")]
-    NoScore,
-    /// It was interrupted.
-    #[error("interrupted")]
-    Cancelled,
-}
-
-impl JudgeError {
-    /// The cause in records.
-    pub(crate) fn cause(&self) -> Cause {
-        match self {
-            Self::Budget(_) => Cause::Budget,
-            Self::Files(_) => Cause::Harness,
-            _ => Cause::Judge,
-        }
-    }
-}
-
-/// What surrounds a judgement.
-#[derive(Clone, Copy)]
-pub struct JudgeContext<'a> {
-    /// The run's budget, which judges are charged to.
-    pub budget: &'a Budget,
-    /// Set from outside to stop soon.
-    pub cancel: &'a AtomicBool,
-    /// A folder for judges that are agents.
-    pub scratch: &'a Path,
-    /// The place in the experiment, for scripted models.
-    pub script: &'a ScriptContext,
-    /// The id of the work, which decides where items are planted.
-    pub trial: &'a str,
-    /// The folder of the work's judgements, where replies are stored as they come.
-    pub judgements: &'a Path,
-}
-
 /// A decided rubric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Graded {
@@ -140,7 +67,7 @@ struct Exchange {
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     planted: Option<PlantedItem>,
-    replies: Vec<Reply>,
+    replies: Vec<JudgeAnswer>,
 }
 
 #[derive(Debug, Serialize)]
@@ -148,29 +75,6 @@ struct PlantedItem {
     id: String,
     text: String,
     expected: Verdict,
-}
-
-/// One answer.
-#[derive(Debug, Serialize)]
-struct Reply {
-    judge: String,
-    repeat: u32,
-    text: String,
-    replied_model: Option<String>,
-    usage: Option<Usage>,
-    rulings: Vec<Ruling>,
-}
-
-/// What judges have used so far.
-#[derive(Debug, Default)]
-struct Account {
-    requests: u32,
-    /// `None` once a count is unknown.
-    usage: Usage,
-    is_counted: bool,
-    /// In USD; `None` once a price is unknown.
-    usd: Option<f64>,
-    models: Vec<String>,
 }
 
 /// Decides a rubric by the files of an attempt, and writes `judgement.json` among them. `tests` is the reward of
@@ -203,7 +107,7 @@ pub fn judge_work(
         }
     }
     let asked: Vec<&Item> = rubric.leaves().filter(|item| item.check.is_none()).collect();
-    let mut account = Account { is_counted: true, usd: Some(0.0), ..Account::default() };
+    let mut account = JudgeAccount::new();
     let (mut planted, mut missed) = (0, 0);
     let mut exchanges = Vec::new();
     let evidence = if panel.spec.mode == JudgeMode::Agent { &texts.readable } else { &texts.shown };
@@ -236,10 +140,10 @@ pub fn judge_work(
             }),
             replies: Vec::new(),
         };
+        let task = JudgeTask { attempt, texts: &texts, number, case: &case, request: &request };
         for judge in &panel.judges {
             for repeat in 1..=panel.spec.repeats {
-                let place = AnswerPlace { attempt, texts: &texts, number, repeat };
-                let reply = answer(judge, &case, &request, &place, panel, context, &mut account)?;
+                let reply = answer_request(judge, &task, repeat, panel, context, &mut account)?;
                 if let Some(planted_item) = &plant {
                     planted += 1;
                     missed += u32::from(is_missed(planted_item, &reply.rulings));
@@ -248,7 +152,8 @@ pub fn judge_work(
             }
         }
         for item in chunk {
-            let own = |reply: &Reply| reply.rulings.iter().find(|ruling| ruling.item == item.id).cloned();
+            let own =
+                |reply: &JudgeAnswer| reply.rulings.iter().find(|ruling| ruling.item == item.id).cloned();
             let rulings: Vec<Ruling> = exchange.replies.iter().filter_map(own).collect();
             if let Some(decided) = majority(&rulings) {
                 verdicts.insert(item.id.clone(), decided);
@@ -266,7 +171,7 @@ pub fn judge_work(
         planted,
         missed,
         requests: account.requests,
-        usage: account.is_counted.then_some(account.usage),
+        usage: account.counted_usage(),
         cost_usd: account.usd,
         replied_models: account.models,
     };
@@ -288,192 +193,6 @@ fn plant(material: &[(String, String)], trial: &str, number: usize) -> Option<Pl
     let digest = Digest::of(format!("{trial} {number}").as_bytes());
     let seed = digest.as_bytes().iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte));
     planted(material, seed)
-}
-
-/// Where an answer belongs.
-struct AnswerPlace<'a> {
-    attempt: &'a Path,
-    texts: &'a Texts,
-    /// The request.
-    number: usize,
-    repeat: u32,
-}
-
-/// One answer of a judge.
-fn answer(
-    judge: &OpenedJudge,
-    case: &Case<'_>,
-    request: &Request,
-    place: &AnswerPlace<'_>,
-    panel: &Panel,
-    context: &JudgeContext<'_>,
-    account: &mut Account,
-) -> Result<Reply, JudgeError> {
-    let budget = PricedBudget { budget: context.budget, price: judge.entry.price };
-    let name = judge.entry.model.as_str();
-    let stored = Replies::open(context.judgements, judge, request, place.texts, &panel.spec, place.repeat);
-    let of = |reply: &StoredReply, rulings: Vec<Ruling>| Reply {
-        judge: name.to_owned(),
-        repeat: place.repeat,
-        text: reply.text.clone(),
-        replied_model: reply.replied_model.clone(),
-        usage: reply.usage,
-        rulings,
-    };
-    // What came in an earlier attempt was paid then, and is part of what the judgement cost.
-    let earlier = stored.read();
-    for reply in &earlier {
-        account.add(reply.requests, reply.usage, judge.entry.price, reply.replied_model.as_ref());
-    }
-    if let Some(answered) = earlier.iter().find_map(|reply| Some(of(reply, case.read(&reply.text).ok()?))) {
-        return Ok(answered);
-    }
-    if let Some(reason) = budget.exhausted() {
-        return Err(JudgeError::Budget(reason));
-    }
-    let script = ScriptContext { repetition: place.repeat, ..context.script.clone() };
-    if let Some(sandbox) = &panel.sandbox {
-        let place =
-            AgentPlace { sandbox: &**sandbox, budget: &budget, script: &script, stored: &stored, place };
-        let (reply, rulings) = answer_of_agent(judge, case, request, &place, panel, context, account)?;
-        return Ok(of(&reply, rulings));
-    }
-    let question = JudgeQuestion {
-        name,
-        model: &*judge.model,
-        request,
-        patience: assay_diagnostic::duration_of_seconds(panel.spec.timeout),
-        context: &script,
-        cancel: context.cancel,
-    };
-    let mut share = await_turn(&budget, request, context)?;
-    let mut unwritten = None;
-    let mut on_reply = |reply: &assay_model::ChatReply| {
-        let reported = reply.usage.filter(|usage| usage.total() > 0);
-        let usage = reported.unwrap_or_else(|| estimate_usage(request, reply));
-        budget.charge(&usage, &if reported.is_some() { Usage::default() } else { usage });
-        if let Some(share) = &mut share {
-            share.set_used(&usage);
-        }
-        account.add(1, reply.usage, judge.entry.price, reply.model.as_ref());
-        unwritten = unwritten.take().or(stored.add(&StoredReply::of(reply)).err());
-    };
-    let asked =
-        ask_judge(&question, &|text| case.read(text).map_err(|error| error.to_string()), &mut on_reply);
-    if let Some(error) = unwritten {
-        return Err(JudgeError::Files(error));
-    }
-    match asked {
-        Ok((rulings, reply)) => Ok(of(&StoredReply::of(&reply), rulings)),
-        Err(AskError::NoReply { source: ModelError::Cancelled, .. }) => Err(JudgeError::Cancelled),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Estimates the tokens of a request from its characters.
-fn estimate_input(request: &Request) -> u64 {
-    let length = request.system.chars().count() + request.text.chars().count();
-    assay_model::estimate(u64::try_from(length).unwrap_or(u64::MAX))
-}
-
-/// Estimates the usage of a reply without usage data.
-fn estimate_usage(request: &Request, reply: &assay_model::ChatReply) -> Usage {
-    let length = u64::try_from(reply.text.chars().count()).unwrap_or(u64::MAX);
-    Usage { input: estimate_input(request), output: assay_model::estimate(length), ..Usage::default() }
-}
-
-/// Waits until a request fits into the run's budget beside those of other trials.
-fn await_turn<'a>(
-    budget: &'a PricedBudget<'_>,
-    request: &Request,
-    context: &JudgeContext<'_>,
-) -> Result<Option<Box<dyn RequestShare + 'a>>, JudgeError> {
-    loop {
-        match budget.reserve(estimate_input(request), Some(REPLY_TOKENS.into())) {
-            RequestTurn::Granted(share) => return Ok(share),
-            RequestTurn::Exhausted(reason) => return Err(JudgeError::Budget(reason)),
-            RequestTurn::Deferred => std::thread::sleep(TURN),
-        }
-        if context.cancel.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(JudgeError::Cancelled);
-        }
-    }
-}
-
-/// Where a judge that is an agent works, and where its replies are stored.
-struct AgentPlace<'a> {
-    sandbox: &'a dyn Sandbox,
-    budget: &'a PricedBudget<'a>,
-    script: &'a ScriptContext,
-    stored: &'a Replies,
-    place: &'a AnswerPlace<'a>,
-}
-
-/// The answer of a judge that is an agent. One that cannot be read is asked for again, by another session.
-fn answer_of_agent(
-    judge: &OpenedJudge,
-    case: &Case<'_>,
-    request: &Request,
-    here: &AgentPlace<'_>,
-    panel: &Panel,
-    context: &JudgeContext<'_>,
-    account: &mut Account,
-) -> Result<(StoredReply, Vec<Ruling>), JudgeError> {
-    let AgentPlace { sandbox, budget, script, stored, place } = *here;
-    let name = judge.entry.model.as_str();
-    let mut fault = String::new();
-    for number in 1..=TRIES {
-        let scratch = context.scratch.join(format!("judge-{}-{}-{number}", place.number, place.repeat));
-        let material = scratch.join("material");
-        agent::lay_out(place.texts, &material)?;
-        let session = agent::JudgeSandbox {
-            sandbox,
-            scratch: &scratch,
-            max_turns: panel.spec.max_turns,
-            timeout: panel.spec.timeout,
-            budget,
-            context: script,
-            cancel: context.cancel,
-        };
-        let said = agent::run(judge, request, &material, &work_folder(place.attempt), &session);
-        let _ = assay_fs::remove_tree(&scratch);
-        if context.cancel.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(JudgeError::Cancelled);
-        }
-        let said = said.map_err(|reason| JudgeError::Agent { judge: name.to_owned(), reason })?;
-        account.add(said.requests, said.usage, judge.entry.price, said.models.first());
-        let reply = StoredReply {
-            text: said.text,
-            replied_model: said.models.into_iter().next(),
-            requests: said.requests,
-            usage: said.usage,
-            at: jiff::Timestamp::now().to_string(),
-        };
-        stored.add(&reply)?;
-        match case.read(&reply.text) {
-            Ok(rulings) => return Ok((reply, rulings)),
-            Err(error) => fault = error.to_string(),
-        }
-        if let Some(reason) = budget.exhausted() {
-            return Err(JudgeError::Budget(reason));
-        }
-    }
-    Err(AskError::Unreadable { judge: name.to_owned(), fault }.into())
-}
-
-impl Account {
-    fn add(&mut self, requests: u32, usage: Option<Usage>, price: Option<Price>, model: Option<&String>) {
-        self.requests = self.requests.saturating_add(requests);
-        match usage {
-            Some(usage) => self.usage += usage,
-            None => self.is_counted = false,
-        }
-        let cost = usage.zip(price).map(|(usage, price)| price.cost(&usage));
-        self.usd = self.usd.zip(cost).map(|(sum, cost)| sum + cost);
-        if let Some(model) = model.filter(|model| !self.models.contains(model)) {
-            self.models.push(model.clone());
-        }
-    }
 }
 
 /// The scores of a rubric, and those of its items. `None` if every item was left out.

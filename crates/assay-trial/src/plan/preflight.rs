@@ -2,6 +2,7 @@
 //! address, key or name is found within seconds and not after several failed trials.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use assay_agent::cli_agents::Harness;
 use assay_ask::check_model;
 pub use assay_ask::{PreflightError, PreflightEvent};
 use assay_model::{Api, ModelOptions};
-use assay_store::{Cause, Store};
+use assay_store::{Cause, JudgeModel, JudgeSpec, Store};
 
 use crate::{Plan, RunOptions};
 
@@ -39,9 +40,39 @@ pub fn preflight(
     events: &mut dyn FnMut(&PreflightEvent),
 ) -> Result<(), PreflightError> {
     for (model, most) in models(plan, store, options) {
-        request_reply(&model, most, plan, env, cancel, events)?;
+        request_reply(&model, most, &plan.experiment.directory, env, cancel, events)?;
     }
     Ok(())
+}
+
+/// The same for judges alone, as judging again needs it. Relative paths start from `directory`.
+///
+/// # Errors
+/// The first judge that cannot be used.
+pub fn preflight_judges(
+    judges: &JudgeSpec,
+    directory: &Path,
+    env: &(dyn Fn(&str) -> Option<String> + Sync),
+    cancel: &AtomicBool,
+    events: &mut dyn FnMut(&PreflightEvent),
+) -> Result<(), PreflightError> {
+    let most = assay_diagnostic::duration_of_seconds(judges.timeout);
+    let mut models = judges.models.iter().filter_map(ModelKey::of_judge);
+    models.try_for_each(|model| request_reply(&model, most, directory, env, cancel, events))
+}
+
+impl ModelKey {
+    /// `None` for a script.
+    fn of_judge(judge: &JudgeModel) -> Option<Self> {
+        (!judge.model.starts_with("scripted:")).then(|| Self {
+            model: judge.model.clone(),
+            base_url: judge.base_url.clone(),
+            api_key_env: judge.api_key_env.clone(),
+            max_output_tokens: None,
+            temperature: None,
+            api: Api::Chat,
+        })
+    }
 }
 
 /// The distinct models that are still needed, and how long each may take.
@@ -67,15 +98,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
             })
         });
         for judge in trial.judge.iter().flat_map(|judge| &judge.models) {
-            let key = ModelKey {
-                model: judge.model.clone(),
-                base_url: judge.base_url.clone(),
-                api_key_env: judge.api_key_env.clone(),
-                max_output_tokens: None,
-                temperature: None,
-                api: Api::Chat,
-            };
-            if !judge.model.starts_with("scripted:") {
+            if let Some(key) = ModelKey::of_judge(judge) {
                 let most = trial.judge.as_ref().map_or(0.0, |judge| judge.timeout);
                 models.insert(key, assay_diagnostic::duration_of_seconds(most));
             }
@@ -107,7 +130,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
 fn request_reply(
     model: &ModelKey,
     most: Duration,
-    plan: &Plan,
+    directory: &Path,
     env: &(dyn Fn(&str) -> Option<String> + Sync),
     cancel: &AtomicBool,
     events: &mut dyn FnMut(&PreflightEvent),
@@ -117,7 +140,7 @@ fn request_reply(
         api_key_env: model.api_key_env.clone(),
         max_output_tokens: model.max_output_tokens,
         temperature: model.temperature.map(f64::from_bits),
-        directory: plan.experiment.directory.clone(),
+        directory: directory.to_owned(),
         ..ModelOptions::default()
     };
     check_model(&model.model, model.api, &options, most, env, cancel, events)

@@ -76,8 +76,9 @@ pub fn run_rounds(
 ) -> Result<RunOutcome, RunError> {
     let caps = Caps { tokens: options.max_tokens, usd: options.max_usd, requests: None };
     let budget = Budget::new(caps);
-    let concurrency = options.concurrency;
-    let context = ExecutorContext { store, resolver, run, cancel, concurrency, health: None };
+    let RunOptions { concurrency, waiting_interval, .. } = *options;
+    let context =
+        ExecutorContext { store, resolver, run, cancel, concurrency, health: None, waiting_interval };
     let executor: Box<dyn Executor> = match &options.executor {
         ExecutorKind::Local => Box::new(Local::new(&context)?),
         ExecutorKind::Workers => Box::new(Workers::new(&context, None)),

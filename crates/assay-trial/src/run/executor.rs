@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use assay_ask::WAITING_INTERVAL;
 use assay_gateway::Budget;
+use assay_model::Retry;
 use assay_store::{Exclusion, Record, Selection, SpecError, Store, StoreError, TrialId, TrialSpec};
 
 use crate::experiment::Retries;
@@ -77,6 +80,8 @@ pub struct ExecutorContext<'a> {
     pub concurrency: usize,
     /// Whether this machine can execute trials, asked before each; if not, why.
     pub health: Option<&'a (dyn Fn() -> Result<(), String> + Sync)>,
+    /// Between two events about judges that are waited for.
+    pub waiting_interval: Duration,
 }
 
 /// Why a run stopped.
@@ -130,6 +135,8 @@ pub struct RunOptions {
     pub checks: bool,
     /// What executes the trials.
     pub executor: ExecutorKind,
+    /// Between two events about judges that are waited for.
+    pub waiting_interval: Duration,
 }
 
 impl RunOptions {
@@ -145,6 +152,7 @@ impl RunOptions {
             retry_broken: true,
             checks: false,
             executor: ExecutorKind::Local,
+            waiting_interval: WAITING_INTERVAL,
         }
     }
 }
@@ -172,6 +180,20 @@ pub enum Event<'a> {
     Retry {
         /// The record of the attempt.
         record: &'a Record,
+    },
+    /// Requests to judges wait for their replies.
+    JudgesWaiting {
+        /// How many.
+        requests: usize,
+        /// How long the oldest has been waiting.
+        oldest: Duration,
+    },
+    /// A request to a judge failed and was sent again.
+    JudgeRetried {
+        /// `provider:model`.
+        judge: &'a str,
+        /// The try.
+        retry: &'a Retry,
     },
     /// A note for the user.
     Note(String),

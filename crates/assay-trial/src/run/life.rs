@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
+use assay_ask::AskProgress;
 use assay_diagnostic::clean_start;
 use assay_fs::{copy_tree, remove_tree};
 use assay_gateway::Budget;
@@ -66,6 +67,8 @@ pub struct Runner<'a> {
     pub retries: RetriesLeft,
     /// Whether the sandbox's folders are kept.
     pub keep: bool,
+    /// Hears how long judges are waited for.
+    pub judge_progress: &'a AskProgress,
 }
 
 /// The result of executing a trial.
@@ -122,6 +125,7 @@ impl Runner<'_> {
             budget: self.budget,
             cancel: self.cancel,
             retries: self.retries,
+            progress: self.judge_progress,
         };
         match judging::judge_again(&judging, &work, &trial.id, &trial.specification, lease) {
             Ok(Some(record)) => {

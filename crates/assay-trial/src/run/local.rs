@@ -8,7 +8,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use assay_ask::{AskEvent, AskEvents, AskProgress};
 use assay_gateway::{Admission, Budget, Permit};
+use assay_model::Retry;
 use assay_store::{Cause, Claim, Liveness, Record, Store, StoreError, TrialId, TrialSpec};
 use serde_json::json;
 
@@ -39,9 +41,51 @@ impl<'a> Local<'a> {
 enum Message {
     End(Box<Record>, bool),
     Retry(Box<Record>),
+    JudgesWaiting { requests: usize, oldest: Duration },
+    JudgeRetried { judge: String, retry: Retry },
     Note(String),
     Broke(RunError),
     Stopped(String),
+}
+
+/// How a worker reports to the receiving thread.
+#[derive(Clone)]
+struct Reporter {
+    sender: Sender<Message>,
+    /// What happens while judges are asked: one group for all workers.
+    judges: AskProgress,
+}
+
+impl Reporter {
+    fn new(sender: Sender<Message>, waiting_interval: Duration) -> Self {
+        let judges = AskProgress::new(Arc::new(JudgeEvents(sender.clone())), waiting_interval);
+        Self { sender, judges }
+    }
+
+    fn report(&self, message: Message) {
+        send_message(&self.sender, message);
+    }
+}
+
+/// Passes on what happens while judges are asked.
+struct JudgeEvents(Sender<Message>);
+
+impl AskEvents for JudgeEvents {
+    fn handle_event(&self, event: &AskEvent<'_>) {
+        let message = match *event {
+            AskEvent::Waiting { requests, oldest } => Message::JudgesWaiting { requests, oldest },
+            AskEvent::Retried { model, retry } => {
+                Message::JudgeRetried { judge: model.to_owned(), retry: retry.clone() }
+            }
+            _ => return,
+        };
+        send_message(&self.0, message);
+    }
+}
+
+/// Sends a message. It fails only when the pool itself has ended.
+fn send_message(sender: &Sender<Message>, message: Message) {
+    let _ = sender.send(message);
 }
 
 impl Executor for Local<'_> {
@@ -81,12 +125,13 @@ impl Executor for Local<'_> {
         let mut done = Done { executed: 0, cached, stopped: None };
         let mut failure = None;
         std::thread::scope(|scope| {
+            let reporter = Reporter::new(sender, self.context.waiting_interval);
             for _ in 0..workers {
-                let sender = sender.clone();
+                let reporter = reporter.clone();
                 let shared = &shared;
-                scope.spawn(move || self.run_worker(shared, &sender));
+                scope.spawn(move || self.run_worker(shared, &reporter));
             }
-            drop(sender);
+            drop(reporter);
             for message in receiver {
                 match message {
                     Message::End(record, elsewhere) => {
@@ -98,6 +143,12 @@ impl Executor for Local<'_> {
                     Message::Retry(record) => {
                         self.log("retry", &record, false, &mut failure);
                         events(Event::Retry { record: &record });
+                    }
+                    Message::JudgesWaiting { requests, oldest } => {
+                        events(Event::JudgesWaiting { requests, oldest });
+                    }
+                    Message::JudgeRetried { judge, retry } => {
+                        events(Event::JudgeRetried { judge: &judge, retry: &retry });
                     }
                     Message::Note(note) => events(Event::Note(note)),
                     Message::Broke(error) => failure = Some(error),
@@ -173,15 +224,11 @@ impl Local<'_> {
 
     /// One worker. A sandbox dies with the thread that started it, so each trial is executed on one
     /// thread from end to end.
-    fn run_worker(&self, shared: &Shared<'_>, sender: &Sender<Message>) {
+    fn run_worker(&self, shared: &Shared<'_>, reporter: &Reporter) {
         while !self.context.cancel.load(Ordering::Relaxed) && !shared.stop.load(Ordering::Relaxed) {
             let next = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(trial) = next else { return };
-            // Sending fails only when the pool itself has ended.
-            let report = |message| {
-                let _ = sender.send(message);
-            };
-            match self.run_trial(&trial, shared, &report) {
+            match self.run_trial(&trial, shared, reporter) {
                 Ok(Next::Another) => shared.passed_over.store(0, Ordering::Relaxed),
                 Ok(Next::AgainAfter(pause)) => {
                     // Try again after the others; wait only once that is true of all that are left.
@@ -194,7 +241,7 @@ impl Local<'_> {
                         std::thread::sleep(pause);
                     }
                 }
-                Err(error) => return report(Message::Broke(error)),
+                Err(error) => return reporter.report(Message::Broke(error)),
             }
         }
     }
@@ -205,24 +252,24 @@ impl Local<'_> {
         &self,
         trial: &TrialSpec,
         shared: &Shared<'_>,
-        report: &dyn Fn(Message),
+        reporter: &Reporter,
     ) -> Result<Next, RunError> {
         if shared.budget.capped().is_some() {
             return Ok(Next::Another);
         }
         if let Some(Err(reason)) = self.context.health.map(|health| health()) {
             if !shared.stop.swap(true, Ordering::Relaxed) {
-                report(Message::Stopped(reason));
+                reporter.report(Message::Stopped(reason));
             }
             return Ok(Next::Another);
         }
         // Before a claim, which costs more; a process may be trying again after another outcome.
         if let Some(record) = self.finished_elsewhere(trial, shared).filter(|found| found.outcome.counts()) {
-            report(Message::End(record, true));
+            reporter.report(Message::End(record, true));
             return Ok(Next::Another);
         }
         match shared.budget.admit() {
-            Admission::Granted(permit) => self.run_with_permit(&permit, trial, shared, report),
+            Admission::Granted(permit) => self.run_with_permit(&permit, trial, shared, reporter),
             Admission::Deferred => Ok(Next::AgainAfter(PATIENCE)),
             Admission::Exhausted => Ok(Next::Another),
         }
@@ -242,7 +289,7 @@ impl Local<'_> {
         permit: &Permit,
         trial: &TrialSpec,
         shared: &Shared<'_>,
-        report: &dyn Fn(Message),
+        reporter: &Reporter,
     ) -> Result<Next, RunError> {
         let lease = match self.context.store.claim(&trial.id)? {
             Claim::Mine(lease) => lease,
@@ -252,7 +299,7 @@ impl Local<'_> {
             Claim::Held(holder) if holder.expires => return Ok(Next::AgainAfter(PATIENCE_ELSEWHERE)),
             // Its state is unknown here, so waiting could take forever.
             Claim::Held(_) => {
-                report(Message::Note(format!(
+                reporter.report(Message::Note(format!(
                     "{} skipped: an earlier version of assay on another machine or in another container holds its lease; run this \
                      again when that process is done, or remove {} if it no longer exists",
                     trial.id.short(),
@@ -263,7 +310,7 @@ impl Local<'_> {
         };
         // Under the lease, nobody else can finish it any more.
         if let Some(record) = self.finished_elsewhere(trial, shared) {
-            report(Message::End(record, true));
+            reporter.report(Message::End(record, true));
             return Ok(Next::Another);
         }
         let taken =
@@ -276,7 +323,15 @@ impl Local<'_> {
         let resolved = self.context.resolver.resolve(trial)?;
         for round in 0.. {
             let retries = RetriesLeft { retries: shared.batch.retries, used: round };
-            let runner = Runner { store, cache: &self.cache, cancel, budget, retries, keep: false };
+            let runner = Runner {
+                store,
+                cache: &self.cache,
+                cancel,
+                budget,
+                retries,
+                keep: false,
+                judge_progress: &reporter.judges,
+            };
             match runner.execute(&resolved, &lease)? {
                 Executed::Interrupted => return Ok(Next::Another),
                 Executed::Waiting => {
@@ -284,7 +339,7 @@ impl Local<'_> {
                     return Ok(Next::AgainAfter(PATIENCE_ELSEWHERE));
                 }
                 Executed::Discarded => {
-                    report(Message::Note(format!(
+                    reporter.report(Message::Note(format!(
                         "{}: the result is discarded: this process was stopped for so long that another has taken the trial over",
                         trial.id.short()
                     )));
@@ -295,18 +350,18 @@ impl Local<'_> {
                     let again = retries.after(&record) > 0 && !shared.stop.load(Ordering::Relaxed);
                     if !again {
                         let stopped = shared.breaker.record(trial, &record);
-                        report(Message::End(record, false));
+                        reporter.report(Message::End(record, false));
                         if let Some(reason) = stopped {
                             shared.stop.store(true, Ordering::Relaxed);
-                            report(Message::Note(format!("stopping the run: {reason}")));
+                            reporter.report(Message::Note(format!("stopping the run: {reason}")));
                         }
                         return Ok(Next::Another);
                     }
                     if record.cause == Some(Cause::Harness) {
-                        report(Message::Note(record.reason.clone().unwrap_or_default()));
+                        reporter.report(Message::Note(record.reason.clone().unwrap_or_default()));
                     }
                     permit.retry();
-                    report(Message::Retry(record));
+                    reporter.report(Message::Retry(record));
                     self.pause(round);
                 }
             }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_gateway::LimiterClient;
+use assay_model::Retry;
 use assay_store::{Record, Store, StoreError, TrialSpec};
 use rustix::fs::statvfs;
 
@@ -40,6 +41,8 @@ pub struct WorkerOptions<'a> {
     pub permissions: Permissions,
     /// Whether the Docker daemon answers.
     pub docker_answers: &'a (dyn Fn(&Store) -> bool + Sync),
+    /// Between two events about judges that are waited for.
+    pub waiting_interval: Duration,
 }
 
 /// What happens in a worker.
@@ -64,6 +67,20 @@ pub enum WorkerEvent<'a> {
     },
     /// The gateway of a run does not answer, and lacks the cost of the last requests.
     Unreported,
+    /// Requests to judges wait for their replies.
+    JudgesWaiting {
+        /// How many.
+        requests: usize,
+        /// How long the oldest has been waiting.
+        oldest: Duration,
+    },
+    /// A request to a judge failed and was sent again.
+    JudgeRetried {
+        /// `provider:model`.
+        judge: &'a str,
+        /// The try.
+        retry: &'a Retry,
+    },
     /// A note for the user.
     Note(&'a str),
 }
@@ -187,6 +204,7 @@ fn serve_runs(
                 cancel,
                 concurrency: options.jobs,
                 health: Some(&health),
+                waiting_interval: options.waiting_interval,
             };
             let left = options.max_trials.map(|most| most.saturating_sub(executed));
             let mut on_event = |event: Event<'_>| match event {
@@ -194,6 +212,12 @@ fn serve_runs(
                     events.handle_event(&WorkerEvent::Ended { run: &run, record });
                 }
                 Event::Retry { record } => events.handle_event(&WorkerEvent::Retried(record)),
+                Event::JudgesWaiting { requests, oldest } => {
+                    events.handle_event(&WorkerEvent::JudgesWaiting { requests, oldest });
+                }
+                Event::JudgeRetried { judge, retry } => {
+                    events.handle_event(&WorkerEvent::JudgeRetried { judge, retry });
+                }
                 Event::Note(note) => events.handle_event(&WorkerEvent::Note(&note)),
                 Event::Begin { .. } | Event::End { .. } => {}
             };

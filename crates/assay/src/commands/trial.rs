@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::args::task::TaskRunArgs;
 use crate::args::trial::{TrialArgs, TrialExecArgs, TrialWhat};
+use crate::asking::judge_progress;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
@@ -43,8 +44,15 @@ pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Resu
     let trial = plan.resolver(&store, &here).resolve(cell(&plan, args)?)?;
     let cache = PrepCache::new(&store)?;
     let (budget, retries) = (Budget::default(), RetriesLeft::default());
-    let runner =
-        Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, retries, keep: args.keep };
+    let runner = Runner {
+        store: &store,
+        cache: &cache,
+        cancel: &cancel,
+        budget: &budget,
+        retries,
+        keep: args.keep,
+        judge_progress: &judge_progress(ui),
+    };
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
         return Err(Failure::infrastructure("another process is executing this trial"));
     };
@@ -114,8 +122,15 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     } else {
         let cache = PrepCache::new(&store)?;
         let (budget, retries) = (Budget::default(), RetriesLeft::default());
-        let runner =
-            Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, retries, keep: false };
+        let runner = Runner {
+            store: &store,
+            cache: &cache,
+            cancel: &cancel,
+            budget: &budget,
+            retries,
+            keep: false,
+            judge_progress: &judge_progress(ui),
+        };
         let executed = runner.execute(&trial, &lease);
         store.clear_scratch();
         match executed? {

@@ -10,6 +10,7 @@ use assay_trial::{WorkerEvent, WorkerEvents, WorkerOptions, WorkerOutcome, await
 use serde::Serialize;
 
 use crate::args::worker::WorkerArgs;
+use crate::asking::{WAITING_INTERVAL, describe_waiting_judges};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
@@ -52,6 +53,7 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         idle,
         permissions: args.permissions.permissions(),
         docker_answers: &machine::docker_answers,
+        waiting_interval: WAITING_INTERVAL,
     };
     let lines = Arc::new(WorkerLines { ui: ui.clone(), written: Mutex::new(Ok(())) });
     let events: Arc<dyn WorkerEvents> = lines.clone();
@@ -102,6 +104,12 @@ impl WorkerEvents for WorkerLines {
             WorkerEvent::Unreported => self.ui.note(
                 "warning: the gateway of the run does not answer, and lacks the cost of the last requests",
             ),
+            WorkerEvent::JudgesWaiting { requests, oldest } => {
+                self.ui.note(&describe_waiting_judges(*requests, *oldest));
+            }
+            WorkerEvent::JudgeRetried { judge, retry } => {
+                self.ui.note(&format!("the judge {judge} is asked again: {}", retry.message));
+            }
             WorkerEvent::Note(note) => self.ui.note(note),
             _ => {}
         }

@@ -1,5 +1,8 @@
 //! What errors of judging mean to the caller.
 
+use std::sync::Arc;
+
+use assay_ask::AskError;
 use assay_judge::{
     BatchJudgeError, BatchKind, BatchTableError, FeedbackError, LabelsError, RateCorrectionError,
     RubricCheckError, SameFamilyError, SheetFileError, VerdictTableError,
@@ -132,6 +135,7 @@ impl From<RunRegradeError> for Failure {
     fn from(error: RunRegradeError) -> Self {
         let hint = match error {
             RunRegradeError::Store(error) => return error.into(),
+            RunRegradeError::Preflight(error) => return no_answer(AskError::Preflight(Arc::new(error)), "judge"),
             RunRegradeError::NotJudged { .. } => {
                 "only runs of tasks with a rubric, and with `[judge]` in the experiment, can be judged again"
             }

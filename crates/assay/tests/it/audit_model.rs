@@ -11,7 +11,7 @@ const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Led
     Sign every export as keeper of the amber books.\n";
 
 /// One run that read the skill and followed it, and one without the skill.
-fn lab() -> Fixture {
+pub(crate) fn lab() -> Fixture {
     let at = "data/traces/arm/ledger";
     let followed = "RH-7731\n12,30\nkeeper of the amber books\n";
     Fixture::new()

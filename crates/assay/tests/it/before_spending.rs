@@ -1,7 +1,13 @@
 //! What is said before anything is spent: mistakes in files at their line, what a run may cost, and that it needs a cap.
 
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
 use crate::fixture::{Fixture, needs_bubblewrap};
-use crate::suite;
+use crate::server::{Answer, Server};
+use crate::{audit_model, judged, suite};
 
 #[test]
 fn misspelled_keys_get_a_suggestion_at_their_line() {
@@ -116,4 +122,102 @@ fn a_run_is_found_though_a_folder_has_its_name() {
     assert!(of_run.stderr.contains("the run mine has no finished trial"), "{}", of_run.stderr);
     let of_folder = lab.assay(&["audit", "corpus", "./mine"]).ended(2);
     assert!(of_folder.stderr.contains("contains no traces"), "{}", of_folder.stderr);
+}
+
+/// A server that refuses every request as with a wrong key, and when the last one came.
+struct RefusingServer {
+    server: Server,
+    asked: Arc<Mutex<Option<Instant>>>,
+}
+
+impl RefusingServer {
+    fn start() -> Self {
+        let asked = Arc::<Mutex<Option<Instant>>>::default();
+        let noted = Arc::clone(&asked);
+        let server = Server::start_bare(move |_, _| {
+            *noted.lock().unwrap() = Some(Instant::now());
+            Answer::of(401, json!({ "error": { "message": "Incorrect API key provided" } }))
+        });
+        Self { server, asked }
+    }
+
+    /// A command says within five seconds of its one request that the key is refused. `{URL}` in arguments is the server's.
+    #[track_caller]
+    fn refuse(&self, lab: &Fixture, args: &[&str], code: i32, expected: &[&str]) {
+        let before = self.server.requests().len();
+        let args: Vec<String> = args.iter().map(|arg| arg.replace("{URL}", &self.server.url())).collect();
+        let ran = lab.assay(&args.iter().map(String::as_str).collect::<Vec<_>>()).ended(code);
+        let asked = self.asked.lock().unwrap().take().unwrap();
+        assert!(asked.elapsed() < Duration::from_secs(5), "{args:?}: {:?}", asked.elapsed());
+        let address = self.server.url();
+        for words in ["Incorrect API key provided", &address].iter().chain(expected) {
+            assert!(ran.stderr.contains(words), "{words:?} is not in:\n{}", ran.stderr);
+        }
+        let requests = self.server.requests();
+        let sent = requests.get(before..).unwrap();
+        assert!(sent.len() == 1 && sent[0].is_preflight(), "{args:?}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_refused_key_is_reported_before_anything_is_spent() {
+    let refusing = RefusingServer::start();
+    let keyed = |lab: Fixture| lab.env("OPENAI_API_KEY", "sk-loopback-0123456789");
+    let hint = "check the model's name and its API key (--api-key-env)";
+    let row = json!({"criterion": "It is neat", "material": "A report of one line."}).to_string();
+    let lab = keyed(Fixture::new().file("items.jsonl", row));
+    let items = [
+        "judge",
+        "items",
+        "items.jsonl",
+        "--judge",
+        "openai:judge",
+        "--base-url",
+        "{URL}",
+        "--out",
+        "v.jsonl",
+    ];
+    refusing.refuse(&lab, &items, 3, &["the judge openai:judge at http", hint]);
+    assert!(!lab.path("v.jsonl").exists() && !lab.path(".assay/judgements").exists());
+
+    let lab = keyed(Fixture::new().skill("sheets", "Makes pivot tables.", "# Sheets"));
+    let route = [
+        "route",
+        "make a pivot table",
+        "--library",
+        "skills",
+        "--model",
+        "openai:router",
+        "--base-url",
+        "{URL}",
+    ];
+    refusing.refuse(&lab, &route, 3, &["the model openai:router at http", hint]);
+    assert!(!lab.path(".assay/routes").exists());
+
+    let lab = keyed(audit_model::lab());
+    let audit = ["audit", "corpus", "data", "--directives-from", "openai:auditor", "--base-url", "{URL}"];
+    refusing.refuse(&lab, &audit, 3, &["the model openai:auditor at http", hint]);
+    assert!(!lab.path(".assay/directives").exists());
+}
+
+#[test]
+fn a_refused_key_of_a_judge_is_reported_before_a_trial_is_paid_for() {
+    needs_bubblewrap!();
+    let refusing = RefusingServer::start();
+    let keyed = |lab: Fixture| lab.env("OPENAI_API_KEY", "sk-loopback-0123456789");
+    let lab = keyed(judged::lab(&judged::judge_at(&refusing.server.url())));
+    let run = ["run", "experiment.toml", "--no-cap"];
+    let expected = ["openai:judge at http", "check the key", "no trial was run"];
+    refusing.refuse(&lab, &run, 2, &expected);
+    assert!(lab.trials().is_empty() && !lab.path(".assay/runs/lab").exists());
+
+    // Judging again: a run that was judged, and another judge.
+    let server = Server::start(|_, request| judged::reply(request));
+    let lab = keyed(judged::lab(&judged::judge_at(&server.url())));
+    lab.assay(&["run", "experiment.toml", "--no-cap", "--only", "task=a", "--only", "repetition=1"]);
+    let trials = lab.trials().len();
+    let regrade = ["judge", "regrade", "lab", "--judge", "openai:other", "--base-url", "{URL}"];
+    let hint = "check the model's name and its API key (--api-key-env)";
+    refusing.refuse(&lab, &regrade, 3, &["the judge openai:other at http", hint]);
+    assert!(lab.trials().len() == trials && !lab.path(".assay/runs/lab-regraded").exists());
 }

@@ -72,6 +72,12 @@ fn regraded(
         budget: &Budget::new(Caps::default()),
         cancel: &AtomicBool::new(false),
         concurrency: 2,
+        progress: &AskProgress::none(),
+        preflight: JudgePreflight {
+            directory: Path::new("."),
+            env: &|_| None,
+            on_event: &|_| (),
+        },
     })
 }
 

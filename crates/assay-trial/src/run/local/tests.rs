@@ -73,6 +73,8 @@ impl RunFixture {
                 Event::End { record, elsewhere: false } => format!("end {}", record.outcome.word()),
                 Event::End { record, elsewhere: true } => format!("end {} elsewhere", record.outcome.word()),
                 Event::Retry { record } => format!("retry {}", record.cause.unwrap().word()),
+                Event::JudgesWaiting { requests, .. } => format!("judges wait {requests}"),
+                Event::JudgeRetried { judge, retry } => format!("asked again {judge} {:?}", retry.status),
                 Event::Note(note) => note,
             });
         };

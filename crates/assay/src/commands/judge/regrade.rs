@@ -2,13 +2,14 @@
 
 use assay_gateway::{Budget, Caps};
 use assay_store::{JudgeModel, JudgeSpec, RunFolder};
+use assay_trial::PreflightEvent;
 use assay_trial::judging::{
-    JudgeChanges, Panel, RegradedRun, RunRegrade, planned_judges, read_task_rubrics, regrade_run,
+    JudgeChanges, JudgePreflight, Panel, RegradedRun, RunRegrade, planned_judges, read_task_rubrics, regrade_run,
 };
 use serde_json::json;
 
 use crate::args::judge::RegradeArgs;
-use crate::asking::price_of;
+use crate::asking::{describe_preflight, judge_progress, price_of};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -40,6 +41,12 @@ pub(super) fn run(args: &RegradeArgs, settings: &Settings, ui: &Ui) -> Result<St
         budget: &Budget::new(Caps { usd: args.flags.access.max_usd, ..Caps::default() }),
         cancel: &cancel,
         concurrency: args.concurrency as usize,
+        progress: &judge_progress(ui),
+        preflight: JudgePreflight {
+            directory: &args.scripts,
+            env: &machine::env,
+            on_event: &|event: &PreflightEvent| ui.note(&describe_preflight(event)),
+        },
     })?;
     let Some(regraded) = regraded else { return Ok(Status::Interrupted) };
     for failed in regraded.failed.iter().take(5) {
