@@ -6,6 +6,7 @@
 //! [`escape_path`] before it is printed; all three use the same list of unsafe characters.
 
 mod config_error;
+mod config_errors;
 mod diagnostic;
 mod duration;
 mod error;
@@ -16,6 +17,7 @@ mod severity;
 mod span;
 
 pub use config_error::{ConfigError, did_you_mean, reword_serde};
+pub use config_errors::{ConfigErrors, ConfigReader};
 pub use diagnostic::Diagnostic;
 pub use duration::{MOST_SECONDS, duration_of_seconds};
 pub use error::{Io, chain};

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::ConfigErrors;
+
 /// Why a policy cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
@@ -14,19 +16,8 @@ pub enum PolicyError {
         source: std::io::Error,
     },
     /// Its content is invalid.
-    #[error("{}:{line}:{column}: {message}", path.display())]
-    Invalid {
-        /// Which file.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// From 1.
-        column: usize,
-        /// The error, and how to fix it.
-        message: String,
-        /// The line and a mark below the error, if they can be shown.
-        excerpt: Vec<String>,
-    },
+    #[error(transparent)]
+    Invalid(#[from] ConfigErrors),
 }
 
 impl PolicyError {
@@ -36,9 +27,7 @@ impl PolicyError {
         let given = given.to_owned();
         match self {
             Self::Read { source, .. } => Self::Read { path: given, source },
-            Self::Invalid { line, column, message, excerpt, .. } => {
-                Self::Invalid { path: given, line, column, message, excerpt }
-            }
+            Self::Invalid(errors) => Self::Invalid(errors.of_file(&given)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_diagnostic::ConfigError;
+use assay_diagnostic::ConfigReader;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PolicyError;
@@ -328,75 +328,56 @@ impl Policy {
     /// # Errors
     /// As [`Policy::load`].
     pub fn parse(path: &Path, source: &str) -> Result<Self, PolicyError> {
-        let invalid = |ConfigError { line, column, message, excerpt }: ConfigError| PolicyError::Invalid {
-            path: path.to_owned(),
-            line,
-            column,
-            message,
-            excerpt,
-        };
-        let at = |offset: usize, message: String| invalid(ConfigError::at(source, offset..offset, message));
-        let file: File = toml::from_str(source)
-            .map_err(|error| invalid(ConfigError::of_serde(source, error.span(), error.message())))?;
-        let check = |holds: bool, offset: usize, message: &str| {
-            if holds { Ok(()) } else { Err(at(offset, message.to_owned())) }
-        };
+        let mut reader = ConfigReader::new(source);
+        let policy = reader.deserialize::<File>().map(|file| Self::of_file(path, source, file, &mut reader));
+        Ok(reader.finish(path, policy)?)
+    }
+
+    fn of_file(path: &Path, source: &str, file: File, reader: &mut ConfigReader<'_>) -> Self {
         let schema = file.schema.get_ref();
-        check(
+        reader.check(
             schema == SCHEMA,
             file.schema.span().start,
-            &format!("unsupported schema {schema:?}: this version of assay reads {SCHEMA:?}"),
-        )?;
-        let (error_budget, offset) =
+            format!("unsupported schema {schema:?}: this version of assay reads {SCHEMA:?}"),
+        );
+        let (error_budget, at) =
             file.error_budget.map_or((ERROR_BUDGET, 0), |given| (*given.get_ref(), given.span().start));
-        check(
-            error_budget > 0.0 && error_budget <= 0.5,
-            offset,
-            "`error_budget` must be above 0 and at most 0.5",
-        )?;
-        let (min_power, offset) =
+        let holds = error_budget > 0.0 && error_budget <= 0.5;
+        reader.check(holds, at, "`error_budget` must be above 0 and at most 0.5");
+        let (min_power, at) =
             file.min_power.map_or((MIN_POWER, 0), |given| (*given.get_ref(), given.span().start));
-        check((0.0..=1.0).contains(&min_power), offset, "`min_power` must be between 0 and 1")?;
-        let ledger = match file.ledger {
-            None => None,
-            Some(table) => {
-                let offset = table.span().start;
-                Some(table.into_inner().check().map_err(|mistake| at(offset, mistake.to_string()))?)
-            }
-        };
-        let reuse = match file.reuse_baseline {
-            None => None,
-            Some(table) => {
-                let offset = table.span().start;
-                let reuse = table.into_inner();
-                check(
-                    reuse.sentinel > 0.0 && reuse.sentinel <= 1.0,
-                    offset,
-                    "`sentinel` must be above 0 and at most 1: the share of the baseline's tasks that is executed again",
-                )?;
-                check(
-                    reuse.drift_sd.is_none_or(|sd| sd > 0.0 && sd <= 1.0),
-                    offset,
-                    "`drift_sd` must be above 0 and at most 1",
-                )?;
-                Some(reuse)
-            }
-        };
-        check(
+        reader.check((0.0..=1.0).contains(&min_power), at, "`min_power` must be between 0 and 1");
+        let ledger = file.ledger.and_then(|table| {
+            let at = table.span().start;
+            reader.value_or_report(table.into_inner().check(), at)
+        });
+        let reuse = file.reuse_baseline.map(|table| {
+            let at = table.span().start;
+            let reuse = table.into_inner();
+            reader.check(
+                reuse.sentinel > 0.0 && reuse.sentinel <= 1.0,
+                at,
+                "`sentinel` must be above 0 and at most 1: the share of the baseline's tasks that is executed again",
+            );
+            let holds = reuse.drift_sd.is_none_or(|sd| sd > 0.0 && sd <= 1.0);
+            reader.check(holds, at, "`drift_sd` must be above 0 and at most 1");
+            reuse
+        });
+        reader.check(
             !file.rules.get_ref().is_empty(),
             file.rules.span().start,
             "no rules: add a `[[rules]]` table",
-        )?;
-        let mut rules = Vec::new();
-        for table in file.rules.into_inner() {
-            let offset = table.span().start;
+        );
+        let rules = file.rules.into_inner().into_iter().map(|table| {
+            let at = table.span().start;
             let rule = table.into_inner();
-            rule.check().map_err(|mistake| at(offset, mistake.to_string()))?;
-            rules.push(rule);
-        }
+            reader.value_or_report(rule.check(), at);
+            rule
+        });
+        let rules = rules.collect();
         let directory =
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Ok(Self {
+        Self {
             path: path.to_owned(),
             directory: directory.to_owned(),
             source: source.to_owned(),
@@ -410,7 +391,7 @@ impl Policy {
             ledger,
             reuse,
             rules,
-        })
+        }
     }
 
     /// The folders of the skills of a rule, sorted, without those that an earlier rule has.
@@ -493,6 +474,19 @@ mod tests {
         let text = format!("schema = \"assay.gate-policy/1\"\n{text}");
         let found = Policy::parse(Path::new("ci/gate.toml"), &text).map_err(|error| error.to_string());
         assert!(found.as_ref().is_err_and(|error| error.contains(expected)), "{found:?}");
+    }
+
+    #[test]
+    fn all_mistakes_are_reported_at_their_lines() {
+        let text = "schema = \"assay.gate-policy/2\"\nerror_budget = 0.9\nmin_pwoer = 0.5\n\
+            [[rules]]\nskills = []\nexperiment = \"e.toml\"\nrequire = \"helps\"\n\
+            [[rules]]\nskills = [\"a/*\"]\nexperiment = \"e.toml\"\nrequire = \"help\"\n";
+        let error = Policy::parse(Path::new("gate.toml"), text).unwrap_err().to_string();
+        let places: Vec<&str> =
+            error.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+        let expected =
+            ["gate.toml:1:10:", "gate.toml:2:16:", "gate.toml:3:1:", "gate.toml:4:1:", "gate.toml:11:11:"];
+        assert_eq!(places, expected, "{error}");
     }
 
     #[test]

@@ -4,21 +4,19 @@
 //! each renderer escapes them for its medium.
 
 mod audit;
+mod cells;
 mod columns;
 mod comparison_text;
 mod diagnosis;
 mod doc;
 mod exhibit;
 mod forecast;
-mod grids;
 mod html;
 mod inline;
 mod json;
-mod judged;
 mod labels;
 mod links;
 mod markdown;
-mod metrics;
 mod next_steps;
 mod notes;
 mod plot;

@@ -102,29 +102,27 @@ pub(crate) fn keys_set(spec: &AgentSpec) -> Vec<&'static str> {
     keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
 }
 
-/// Checks that every key of an agent's table has an effect.
-pub(super) fn check_keys(spec: &AgentSpec) -> Result<(), Mistake> {
-    let Some(kind) = AgentKind::of(&spec.name) else { return Ok(()) };
+/// The keys of an agent's table without an effect, and a server's name that is none.
+pub(super) fn check_keys(spec: &AgentSpec) -> Vec<Mistake> {
+    let Some(kind) = AgentKind::of(&spec.name) else { return Vec::new() };
     let is_own = |key: &str| {
         kind.has_one_placement() && key == "placement" && spec.placement == Some(Placement::System)
     };
-    let mut keys = keys_set(spec).into_iter().filter(|key| !is_own(key));
-    let refused = keys.find_map(|key| Some((key, kind.refuse(key)?)));
-    if let Some((key, why)) = refused {
-        return Err(Mistake::KeyWithoutEffect { agent: spec.name.clone(), key, why });
+    let mistake = |key, why| Mistake::KeyWithoutEffect { agent: spec.name.clone(), key, why };
+    let keys = keys_set(spec).into_iter().filter(|key| !is_own(key));
+    let mut mistakes: Vec<Mistake> = keys.filter_map(|key| Some(mistake(key, kind.refuse(key)?))).collect();
+    if !mistakes.is_empty() {
+        return mistakes;
     }
     // A script is read from a file: there is no server.
     let is_script = spec.model.as_ref().is_some_and(|model| model.starts_with("scripted:"));
-    for (key, is_set) in [("base_url", spec.base_url.is_some()), ("server", spec.server.is_some())] {
-        if is_script && is_set {
-            let why = "its model is a script, which has no server: remove the key";
-            return Err(Mistake::KeyWithoutEffect { agent: spec.name.clone(), key, why });
-        }
-    }
-    if let Some(name) = spec.server.as_ref().filter(|name| !assay_model::is_server_name(name)) {
-        return Err(Mistake::ServerName(name.clone()));
-    }
-    Ok(())
+    let of_server = [("base_url", spec.base_url.is_some()), ("server", spec.server.is_some())];
+    let without_server = of_server.into_iter().filter(|(_, is_set)| is_script && *is_set);
+    let why = "its model is a script, which has no server: remove the key";
+    mistakes.extend(without_server.map(|(key, _)| mistake(key, why)));
+    let no_name = spec.server.as_ref().filter(|name| !assay_model::is_server_name(name));
+    mistakes.extend(no_name.cloned().map(Mistake::ServerName));
+    mistakes
 }
 
 #[cfg(test)]

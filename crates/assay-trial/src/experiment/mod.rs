@@ -2,6 +2,7 @@
 
 pub(crate) mod agent_keys;
 mod conditions;
+mod file;
 pub(crate) mod foreign;
 #[cfg(test)]
 mod fuzz;
@@ -16,25 +17,17 @@ mod stopping;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_agent::{Disclosure, Placement};
-use assay_diagnostic::ConfigError;
-use assay_model::Price;
+use assay_agent::Disclosure;
+use assay_diagnostic::{ConfigErrors, ConfigReader};
 use assay_store::{
-    AgentSpec, ConditionRole, ConditionSettings, JudgeSpec, MetricSpec, OutcomeRule, SandboxChoice,
-    SandboxKind, Stopping,
+    AgentSpec, ConditionRole, ConditionSettings, JudgeSpec, MetricSpec, OutcomeRule, SandboxChoice, Stopping,
 };
-use serde::Deserialize;
 
-use self::conditions::{ConditionTable, MAX_REPETITIONS};
-use self::judge::JudgeTable;
-use self::key_places::AgentKeyPlaces;
-use self::metrics::MetricTable;
-use self::mistake::Mistake;
+use self::file::read_experiment;
 use self::requests::Requests;
 pub use self::retries::{Retries, RetriesLeft};
 pub(crate) use self::stopping::FEWEST_TASKS;
-use self::stopping::StoppingTable;
-use crate::condition::{ConditionRef, Pairing};
+use crate::condition::Pairing;
 
 /// The format read here.
 const SCHEMA: &str = "assay.experiment/1";
@@ -44,13 +37,19 @@ const LONGEST: u64 = 1 << 20;
 
 /// Default repetitions of a cell. For the same number of trials more tasks find more than more
 /// repetitions do (docs/STATISTICS.md); three show how much of a difference is run-to-run noise.
-const REPETITIONS: i64 = 3;
+const REPETITIONS: u32 = 3;
 
 /// The default equivalence margin.
 const MARGIN: f64 = 0.10;
 
 /// The default number of concurrent trials.
 const CONCURRENCY: u16 = 2;
+
+/// The default seed.
+const SEED: u64 = 1;
+
+/// The default number of consecutive trials that one provider may fail.
+const STOP_AFTER: u32 = 3;
 
 /// An experiment, read and checked.
 #[derive(Debug, Clone)]
@@ -146,94 +145,8 @@ pub enum ExperimentError {
         source: std::io::Error,
     },
     /// Its content is invalid.
-    #[error("{}:{line}:{column}: {message}", path.display())]
-    Invalid {
-        /// Which file.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// From 1.
-        column: usize,
-        /// The error and how to fix it.
-        message: String,
-        /// The line and a mark below the error, if they can be shown.
-        excerpt: Vec<String>,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    schema: toml::Spanned<String>,
-    name: toml::Spanned<String>,
-    suite: toml::Spanned<Vec<String>>,
-    #[serde(default)]
-    library: Vec<String>,
-    conditions: toml::Spanned<Vec<String>>,
-    #[serde(default)]
-    disclosure: Disclosure,
-    placement: Option<Placement>,
-    repetitions: Option<toml::Spanned<i64>>,
-    stopping: Option<toml::Spanned<StoppingTable>>,
-    #[serde(default = "default_seed")]
-    seed: u64,
-    margin: Option<toml::Spanned<f64>>,
-    #[serde(default)]
-    outcome: OutcomeRule,
-    sandbox: Option<toml::Spanned<toml::Value>>,
-    network: Option<toml::Spanned<toml::Value>>,
-    #[serde(default)]
-    verifier_network: bool,
-    #[serde(default)]
-    allow_env: Vec<String>,
-    primary: Option<toml::Spanned<toml::Value>>,
-    concurrency: Option<toml::Spanned<i64>>,
-    memory_mb: Option<toml::Spanned<i64>>,
-    cpus: Option<toml::Spanned<f64>>,
-    #[serde(default)]
-    retry: Retries,
-    #[serde(default = "default_stop_after")]
-    stop_after: u32,
-    agents: toml::Spanned<Vec<toml::Spanned<AgentSpec>>>,
-    #[serde(default)]
-    prices: BTreeMap<String, Price>,
-    #[serde(default)]
-    condition: BTreeMap<String, toml::Spanned<ConditionTable>>,
-    #[serde(default)]
-    metrics: BTreeMap<String, toml::Spanned<MetricTable>>,
-    judge: Option<toml::Spanned<JudgeTable>>,
-    #[serde(default)]
-    tasks: BTreeMap<String, Pairing>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SandboxTable {
-    #[serde(default)]
-    kind: SandboxKind,
-    #[serde(default)]
-    roots: BTreeMap<String, String>,
-    #[serde(default)]
-    images: BTreeMap<String, String>,
-    #[serde(default)]
-    pull: bool,
-    #[serde(default)]
-    build_network: bool,
-    #[serde(default)]
-    drop_login_mounts: bool,
-}
-
-fn default_stop_after() -> u32 {
-    3
-}
-
-fn default_seed() -> u64 {
-    1
-}
-
-/// A value with its position, or a default without one.
-fn placed<T: Copy>(value: Option<&toml::Spanned<T>>, default: T) -> (T, usize) {
-    value.map_or((default, 0), |value| (*value.get_ref(), value.span().start))
+    #[error(transparent)]
+    Invalid(#[from] ConfigErrors),
 }
 
 impl Experiment {
@@ -277,7 +190,7 @@ impl Experiment {
             disclosure: Disclosure::default(),
             repetitions: 1,
             stopping: None,
-            seed: default_seed(),
+            seed: SEED,
             margin: MARGIN,
             primary: None,
             outcome: OutcomeRule::default(),
@@ -289,7 +202,7 @@ impl Experiment {
             memory_bytes: None,
             cpus: None,
             retries: Retries::default(),
-            stop_after: default_stop_after(),
+            stop_after: STOP_AFTER,
             agents: Vec::new(),
             settings: BTreeMap::new(),
             metrics: Vec::new(),
@@ -310,320 +223,20 @@ impl Experiment {
     }
 
     /// Checks the text of an experiment that was read from `path`.
+    ///
+    /// # Errors
+    /// With all that is wrong in it, each at its place.
     pub fn parse(path: &Path, source: &str) -> Result<Self, ExperimentError> {
-        let invalid = |ConfigError { line, column, message, excerpt }: ConfigError| {
-            ExperimentError::Invalid { path: path.to_owned(), line, column, message, excerpt }
-        };
-        let at = |offset: usize, message: String| invalid(ConfigError::at(source, offset..offset, message));
-        let file: File = toml::from_str(source)
-            .map_err(|error| invalid(ConfigError::of_serde(source, error.span(), error.message())))?;
-        let check = |holds: bool, offset: usize, message: &str| {
-            if holds { Ok(()) } else { Err(at(offset, message.to_owned())) }
-        };
-
-        check(
-            file.schema.get_ref() == SCHEMA,
-            file.schema.span().start,
-            &format!(
-                "unsupported schema {:?}: this version of assay reads {SCHEMA:?}",
-                file.schema.get_ref()
-            ),
-        )?;
-        check(
-            assay_store::is_run_name(file.name.get_ref()),
-            file.name.span().start,
-            "`name` becomes a folder: use letters, digits, `-`, `_` and `.`, at most 80, beginning with a letter or digit",
-        )?;
-        check(
-            !file.suite.get_ref().is_empty(),
-            file.suite.span().start,
-            "`suite` names no task: write `suite = [\"tasks/*\"]`",
-        )?;
-        let conditions = file.conditions.get_ref();
-        check(
-            !conditions.is_empty(),
-            file.conditions.span().start,
-            "`conditions` is empty: the first one is the baseline",
-        )?;
-        for (number, name) in conditions.iter().enumerate() {
-            let offset = file.conditions.span().start;
-            let is = file.condition.get(name).and_then(|table| table.get_ref().is.as_deref());
-            ConditionRef::parse(is.unwrap_or(name)).map_err(|error| at(offset, error.to_string()))?;
-            check(!conditions[..number].contains(name), offset, &format!("duplicate condition {name:?}"))?;
-        }
-        let (repetitions, offset) = placed(file.repetitions.as_ref(), REPETITIONS);
-        let repetitions = u32::try_from(repetitions)
-            .ok()
-            .filter(|repetitions| (1..=MAX_REPETITIONS).contains(repetitions))
-            .ok_or_else(|| at(offset, format!("`repetitions` must be between 1 and {MAX_REPETITIONS}")))?;
-        let (margin, offset) = placed(file.margin.as_ref(), MARGIN);
-        check(
-            margin > 0.0 && margin < 1.0,
-            offset,
-            "`margin` must be between 0 and 1: it is the largest lift that counts as negligible",
-        )?;
-        let (concurrency, offset) = placed(file.concurrency.as_ref(), i64::from(CONCURRENCY));
-        let concurrency = usize::try_from(concurrency)
-            .ok()
-            .filter(|concurrency| (1..=1024).contains(concurrency))
-            .ok_or_else(|| at(offset, "`concurrency` must be between 1 and 1024".to_owned()))?;
-        let memory_bytes = match &file.memory_mb {
-            None => None,
-            Some(given) => {
-                let megabytes = u64::try_from(*given.get_ref()).ok().filter(|mb| (16..=1 << 20).contains(mb));
-                let wrong =
-                    || at(given.span().start, "`memory_mb` must be between 16 and 1048576".to_owned());
-                Some(megabytes.ok_or_else(wrong)? << 20)
-            }
-        };
-        if let Some(given) = &file.cpus {
-            check(
-                (0.01..=1024.0).contains(given.get_ref()),
-                given.span().start,
-                "`cpus` must be between 0.01 and 1024",
-            )?;
-        }
-        let cpus = file.cpus.as_ref().map(|given| *given.get_ref());
-        let agents_at = file.agents.span().start;
-        let mut agents = Vec::new();
-        // Where the table of each agent is, to point at its own line.
-        let mut places = Vec::new();
-        for table in file.agents.into_inner() {
-            let span = table.span();
-            let found = spread(table.get_ref()).map_err(|mistake| at(span.start, mistake.to_string()))?;
-            places.extend(found.iter().map(|_| span.clone()));
-            agents.extend(found);
-        }
-        let keys = AgentKeyPlaces::read(source);
-        let mut settings = BTreeMap::new();
-        for (name, table) in file.condition {
-            let offset = table.span().start;
-            let found = table.into_inner().settings(&name, file.conditions.get_ref());
-            settings.insert(name, found.map_err(|mistake| at(offset, mistake.to_string()))?);
-        }
-        let primary = match &file.primary {
-            None => self::conditions::default_primary(conditions, &settings, file.disclosure, repetitions),
-            Some(value) => primary(value.get_ref(), conditions)
-                .map_err(|mistake| at(value.span().start, mistake.to_string()))?,
-        };
-        let mut stopping = None;
-        if let Some(table) = file.stopping {
-            let offset = table.span().start;
-            let found = table.into_inner().stopping(repetitions, file.conditions.get_ref().len(), &settings);
-            stopping = Some(found.map_err(|mistake| at(offset, mistake.to_string()))?);
-        }
-        let mut metrics = Vec::new();
-        for (name, table) in file.metrics {
-            let offset = table.span().start;
-            metrics.push(table.into_inner().metric(&name).map_err(|error| at(offset, error.to_string()))?);
-        }
-        for name in file.prices.keys() {
-            let judges = file.judge.iter().flat_map(|table| table.get_ref().models());
-            let is_used =
-                agents.iter().filter_map(|agent| agent.model.as_ref()).chain(judges).any(|own| own == name);
-            let message = format!("`[prices]` has {name:?}, but no agent uses that model");
-            check(is_used, agents_at, &message)?;
-        }
-        for (agent, table) in agents.iter().zip(&places) {
-            agent_keys::check_keys(agent).map_err(|mistake| {
-                let place = match &mistake {
-                    Mistake::KeyWithoutEffect { key, .. } => keys.place(table, key).start,
-                    _ => table.start,
-                };
-                at(place, mistake.to_string())
-            })?;
-        }
-        for agent in &mut agents {
-            let listed = agent.model.as_ref().and_then(|model| file.prices.get(model));
-            agent.price = agent.price.or(listed.copied());
-            agent.placement = agent.placement.or(file.placement);
-        }
-        check(!agents.is_empty(), agents_at, "no agents: add an `[[agents]]` table")?;
-        for (number, agent) in agents.iter().enumerate() {
-            let key = |name: &str| keys.place(&places[number], name);
-            check(
-                agent.timeout.is_none_or(|seconds| {
-                    seconds.is_finite() && seconds > 0.0 && seconds <= assay_diagnostic::MOST_SECONDS
-                }),
-                key("timeout").start,
-                &format!(
-                    "the `timeout` of the agent {:?} must be above 0 and at most 604,800 seconds (a week)",
-                    agent.name
-                ),
-            )?;
-            check(
-                agent
-                    .command_timeout
-                    .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 86_400.0),
-                key("command_timeout").start,
-                &format!(
-                    "the `command_timeout` of the agent {:?} must be above 0 and at most 86,400 seconds (a day)",
-                    agent.name
-                ),
-            )?;
-            check(
-                agent.max_usd.is_none_or(|usd| usd.is_finite() && usd >= 0.0),
-                key("max_usd").start,
-                &format!("the `max_usd` of the agent {:?} must be a finite amount of at least 0", agent.name),
-            )?;
-            check(
-                agent.max_usd.is_none() || !matches!(agent.name.as_str(), "oracle" | "nop"),
-                key("max_usd").start,
-                &format!("the agent {:?} uses no model, so `max_usd` does not apply to it", agent.name),
-            )?;
-            check(
-                assay_agent::names().any(|name| name == agent.name),
-                key("name").start,
-                &format!(
-                    "unknown agent {:?}: expected one of {}",
-                    agent.name,
-                    assay_agent::names().collect::<Vec<_>>().join(", ")
-                ),
-            )?;
-            check(
-                agent.name != "loop" || agent.model.is_some(),
-                key("name").start,
-                "the agent \"loop\" needs a model, such as `model = \"openai:gpt-5\"`",
-            )?;
-            check(
-                !agents[..number].contains(agent),
-                key("name").start,
-                &format!("duplicate agent {:?} with equal settings", agent.name),
-            )?;
-        }
-        let (mut judge, mut calibration) = (None, None);
-        if let Some(table) = file.judge {
-            let offset = table.span().start;
-            let mut table = table.into_inner();
-            calibration = table.calibration.take();
-            let found = table.judge_spec(&file.prices);
-            judge = Some(found.map_err(|mistake| at(offset, mistake.to_string()))?);
-        }
-        let sandbox = match &file.sandbox {
-            None => SandboxChoice::default(),
-            Some(value) => sandbox_choice(value.get_ref())
-                .map_err(|mistake| at(value.span().start, mistake.to_string()))?,
-        };
-        let network = match &file.network {
-            None => NetworkGrant::default(),
-            Some(value) => network_grant(value.get_ref())
-                .map_err(|mistake| at(value.span().start, mistake.to_string()))?,
-        };
-        let directory =
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Ok(Self {
-            path: path.to_owned(),
-            directory: directory.to_owned(),
-            source: source.to_owned(),
-            name: file.name.into_inner(),
-            suite: file.suite.into_inner(),
-            library: file.library,
-            conditions: file.conditions.into_inner(),
-            disclosure: file.disclosure,
-            repetitions,
-            stopping,
-            seed: file.seed,
-            margin,
-            primary,
-            outcome: file.outcome,
-            sandbox,
-            network,
-            verifier_network: file.verifier_network,
-            allow_env: file.allow_env,
-            concurrency,
-            memory_bytes,
-            cpus,
-            retries: file.retry,
-            stop_after: file.stop_after,
-            agents,
-            settings,
-            metrics,
-            judge,
-            calibration: calibration.map(|table| directory.join(table)),
-            same_server: Vec::new(),
-            pairings: file.tasks,
-            requests: Requests::read(source),
-        })
-    }
-}
-
-/// One agent for each pair of an entry's names and models.
-fn spread(spec: &AgentSpec) -> Result<Vec<AgentSpec>, Mistake> {
-    let AgentSpec { name, model, names, models, .. } = spec;
-    let names = match (name.is_empty(), names.is_empty()) {
-        (false, true) => vec![name.clone()],
-        (true, false) => names.clone(),
-        (true, true) => return Err(Mistake::NoName),
-        (false, false) => return Err(Mistake::Both { one: "name", several: "names" }),
-    };
-    let models = match (model, models.is_empty()) {
-        (Some(_), false) => return Err(Mistake::Both { one: "model", several: "models" }),
-        (model, true) => vec![model.clone()],
-        (None, false) => models.iter().cloned().map(Some).collect(),
-    };
-    let pair = |name: &String, model: &Option<String>| {
-        let (name, version) = assay_agent::cli_agents::named_version(name)?;
-        if version.is_some() && assay_agent::cli_agents::find(name).is_none() {
-            return Err(Mistake::NoVersion(name.to_owned()));
-        }
-        Ok(AgentSpec {
-            name: name.to_owned(),
-            version: version.map(str::to_owned),
-            model: model.clone(),
-            names: Vec::new(),
-            models: Vec::new(),
-            ..spec.clone()
-        })
-    };
-    names.iter().flat_map(|name| models.iter().map(move |model| pair(name, model))).collect()
-}
-
-fn primary(value: &toml::Value, conditions: &[String]) -> Result<Option<String>, Mistake> {
-    match value {
-        toml::Value::Boolean(false) => Ok(None),
-        toml::Value::String(name) if conditions.iter().skip(1).any(|known| known == name) => {
-            Ok(Some(name.clone()))
-        }
-        toml::Value::String(name) if conditions.first() == Some(name) => {
-            Err(Mistake::PrimaryIsBaseline(name.clone()))
-        }
-        toml::Value::String(name) => Err(Mistake::PrimaryIsNotListed(name.clone())),
-        _ => Err(Mistake::Primary),
-    }
-}
-
-fn sandbox_choice(value: &toml::Value) -> Result<SandboxChoice, Mistake> {
-    let table = match value {
-        toml::Value::String(kind) => {
-            let kind = SandboxKind::deserialize(toml::Value::String(kind.clone()))
-                .map_err(|_| Mistake::NoSandbox(kind.clone()))?;
-            SandboxTable { kind, ..SandboxTable::default() }
-        }
-        toml::Value::Table(table) => {
-            table.clone().try_into().map_err(|error| Mistake::SandboxTable(Box::new(error)))?
-        }
-        _ => return Err(Mistake::Sandbox),
-    };
-    let SandboxTable { kind, roots, images, pull, build_network, drop_login_mounts } = table;
-    Ok(SandboxChoice { kind, roots, images, pull, build_network, drop_login_mounts })
-}
-
-fn network_grant(value: &toml::Value) -> Result<NetworkGrant, Mistake> {
-    match value {
-        toml::Value::String(word) if word == "none" => Ok(NetworkGrant::None),
-        toml::Value::String(word) if word == "public" => Ok(NetworkGrant::Public),
-        toml::Value::Array(hosts) => {
-            let hosts = hosts.iter().map(|host| host.as_str().map(str::to_owned));
-            let hosts: Vec<String> = hosts.collect::<Option<_>>().ok_or(Mistake::Network)?;
-            assay_gateway::Hosts::parse(&hosts)?;
-            Ok(NetworkGrant::Hosts(hosts))
-        }
-        _ => Err(Mistake::Network),
+        let mut reader = ConfigReader::new(source);
+        let experiment = read_experiment(path, source, &mut reader);
+        Ok(reader.finish(path, experiment)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_store::SandboxKind;
+
     use super::*;
 
     const WHOLE: &str = r#"schema = "assay.experiment/1"
@@ -873,5 +486,29 @@ kind = "bubblewrap"
         check("model = \"scripted:turns.jsonl\"", "", "needs a model");
         check("kind = \"bubblewrap\"", "kind = \"firejail\"", "`[sandbox]` takes `kind`");
         check("seed = 1", "seed = = 1", "e.toml:7:");
+    }
+
+    #[test]
+    fn all_mistakes_are_reported_at_their_lines() {
+        let changes = [
+            ("assay.experiment/1", "assay.experiment/0"),
+            ("\"curated\"]", "\"currated\"]"),
+            ("repetitions = 5", "repetitions = 0"),
+            ("margin = 0.10", "mragin = 0.10"),
+            ("concurrency = 2", "concurrency = \"two\""),
+            ("name = \"loop\"", "name = \"lop\""),
+            ("timeout = 300", "timeout = -1"),
+            ("kind = \"bubblewrap\"", "kind = \"firejail\""),
+        ];
+        let mut text = WHOLE.to_owned();
+        for (from, to) in changes {
+            text = text.replacen(from, to, 1);
+        }
+        let error = Experiment::parse(Path::new("e.toml"), &text).unwrap_err().to_string();
+        let places: Vec<&str> =
+            error.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+        let expected = ["1:10", "5:14", "6:15", "8:1", "10:15", "13:1", "15:1", "18:1"];
+        let expected = expected.map(|place| format!("e.toml:{place}:"));
+        assert_eq!(places, expected, "{error}");
     }
 }

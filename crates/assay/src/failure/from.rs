@@ -43,8 +43,9 @@ impl From<ExperimentError> for Failure {
                 source: Some(source.into()),
                 details: Vec::new(),
             },
-            ExperimentError::Invalid { excerpt, .. } => {
-                Self::BadInput { message, hint: None, source: None, details: excerpt }
+            ExperimentError::Invalid(errors) => {
+                let (message, details) = errors.to_message();
+                Self::BadInput { message, hint: None, source: None, details }
             }
         }
     }
@@ -59,10 +60,9 @@ impl From<NotPermitted> for Failure {
 
 impl From<assay_gate::PolicyError> for Failure {
     fn from(error: assay_gate::PolicyError) -> Self {
-        let message = error.to_string();
-        let details = match error {
-            assay_gate::PolicyError::Invalid { excerpt, .. } => excerpt,
-            assay_gate::PolicyError::Read { .. } => Vec::new(),
+        let (message, details) = match &error {
+            assay_gate::PolicyError::Invalid(errors) => errors.to_message(),
+            assay_gate::PolicyError::Read { .. } => (error.to_string(), Vec::new()),
         };
         let hint = "docs/guide/ci.md describes policies; `assay init ci` writes one".to_owned();
         Self::BadInput { message, hint: Some(hint), source: None, details }

@@ -135,7 +135,9 @@ impl From<RunRegradeError> for Failure {
     fn from(error: RunRegradeError) -> Self {
         let hint = match error {
             RunRegradeError::Store(error) => return error.into(),
-            RunRegradeError::Preflight(error) => return no_answer(AskError::Preflight(Arc::new(error)), "judge"),
+            RunRegradeError::Preflight(error) => {
+                return no_answer(AskError::Preflight(Arc::new(error)), "judge");
+            }
             RunRegradeError::NotJudged { .. } => {
                 "only runs of tasks with a rubric, and with `[judge]` in the experiment, can be judged again"
             }

@@ -72,12 +72,8 @@ fn regraded(
         budget: &Budget::new(Caps::default()),
         cancel: &AtomicBool::new(false),
         concurrency: 2,
-        progress: &AskProgress::none(),
-        preflight: JudgePreflight {
-            directory: Path::new("."),
-            env: &|_| None,
-            on_event: &|_| (),
-        },
+        progress: &AskProgress::silent(),
+        preflight: JudgePreflight { directory: Path::new("."), env: &|_| None, on_event: &|_| () },
     })
 }
 

@@ -4,7 +4,8 @@ use assay_gateway::{Budget, Caps};
 use assay_store::{JudgeModel, JudgeSpec, RunFolder};
 use assay_trial::PreflightEvent;
 use assay_trial::judging::{
-    JudgeChanges, JudgePreflight, Panel, RegradedRun, RunRegrade, planned_judges, read_task_rubrics, regrade_run,
+    JudgeChanges, JudgePreflight, Panel, RegradedRun, RunRegrade, planned_judges, read_task_rubrics,
+    regrade_run,
 };
 use serde_json::json;
 

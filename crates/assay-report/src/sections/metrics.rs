@@ -7,7 +7,7 @@ use crate::labels::Labels;
 use crate::text::clean;
 
 /// Metrics of each condition against the baseline.
-pub(crate) fn section(report: &Report, labels: &Labels) -> Section {
+pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
     if !report.metrics.is_empty() {
         let mut grid = labels.grid(

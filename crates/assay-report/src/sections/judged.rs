@@ -17,7 +17,7 @@ const SHOWN: usize = 20;
 const ITEM_CHARS: usize = 80;
 
 /// Scores by set, by domain and by item.
-pub(crate) fn section(report: &Report, labels: &Labels) -> Section {
+pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
     if let Some(judged) = &report.judged {
         blocks.push(Block::List(facts(judged)));
