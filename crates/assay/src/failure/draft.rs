@@ -92,8 +92,8 @@ fn input_hint(fault: &InputFault) -> Option<String> {
 fn of_skill(fault: &SkillFault, message: String) -> Failure {
     match fault {
         SkillFault::Unsafe { path, .. } => {
-            let path = shell_word(&path.display().to_string());
-            Failure::bad_input(message).hint(format!("`assay lint {path}` explains them"))
+            let hint = format!("`assay lint {}` explains them", shell_word(&path.display().to_string()));
+            Failure::bad_input(message).hint(hint)
         }
         SkillFault::Discarded { needs, .. } => Failure::bad_input(message).hint(format!(
             "if that is wrong, set `verdict` in {} to `usable` and use --resume",

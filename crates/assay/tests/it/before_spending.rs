@@ -180,7 +180,8 @@ fn a_refused_key_is_reported_before_anything_is_spent() {
     refusing.refuse(&lab, &items, 3, &["the judge openai:judge at http", hint]);
     assert!(!lab.path("v.jsonl").exists() && !lab.path(".assay/judgements").exists());
 
-    let lab = keyed(Fixture::new().skill("sheets", "Makes pivot tables.", "# Sheets"));
+    let library = Fixture::new().skill("sheets", "Makes pivot tables.", "# Sheets");
+    let lab = keyed(library.skill("letters", "Writes letters.", "# Letters"));
     let route = [
         "route",
         "make a pivot table",

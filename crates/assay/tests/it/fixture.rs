@@ -1,7 +1,7 @@
 //! A fixture: a temporary folder with tasks, skills, a script and an experiment, and `assay` to run on them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Once;
@@ -15,12 +15,21 @@ const PATIENCE: Duration = Duration::from_mins(3);
 
 pub(crate) use assay_test::needs_bubblewrap;
 
-/// Whether a program that cargo built is missing or older than a file that it was built from, by the list beside it.
+/// Whether a program that cargo built is missing or older than a file that it was built from, by the list of these files:
+/// beside it after `cargo build`, and only beside the file in `deps` that it is a link to after `cargo test`.
 pub(crate) fn is_outdated(program: &Path) -> bool {
     let time = |path: &Path| fs::metadata(path).and_then(|found| found.modified());
-    let (Ok(built), Ok(list)) = (time(program), fs::read_to_string(program.with_extension("d"))) else {
-        return true;
+    let is_program = |path: &Path| {
+        let [link, file] = [path, program].map(|path| fs::metadata(path).map(|found| found.ino()));
+        link.is_ok_and(|link| file.is_ok_and(|file| link == file))
     };
+    let linked = || {
+        let entries = fs::read_dir(program.parent()?.join("deps")).ok()?;
+        entries.flatten().map(|entry| entry.path()).find(|path| is_program(path))
+    };
+    let list = fs::read_to_string(program.with_extension("d"))
+        .or_else(|error| fs::read_to_string(linked().ok_or(error)?.with_extension("d")));
+    let (Ok(built), Ok(list)) = (time(program), list) else { return true };
     // `program: file file`, a space in a name behind a backslash.
     let files = list.split_once(": ").map_or("", |(_, files)| files).replace("\\ ", "\0");
     files
@@ -37,7 +46,9 @@ pub(crate) fn build_laboratory() {
             return;
         }
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--locked", "--package", "assay-lab", "--features", "full", "--target-dir"]);
+        // The features of a test of the whole workspace, so that little is built twice.
+        build.args(["build", "--locked", "--workspace", "--features", "assay/full", "--bin", "assay-lab"]);
+        build.arg("--target-dir");
         build.arg(beside.parent().unwrap());
         if beside.ends_with("release") {
             build.arg("--release");

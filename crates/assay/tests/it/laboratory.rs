@@ -101,6 +101,15 @@ fn a_program_older_than_its_source_is_outdated() {
         set_age("two words.rs", two);
         assert_eq!(is_outdated(), expected, "{built} {one} {two}");
     }
+    // A test that cargo builds has the list in `deps` alone.
+    fs::create_dir(fixture.path("built/deps")).unwrap();
+    fs::rename(fixture.path("built/assay-lab.d"), fixture.path("built/deps/assay_lab-1.d")).unwrap();
+    assert!(is_outdated(), "the list is of another program");
+    fs::hard_link(&program, fixture.path("built/deps/assay_lab-1")).unwrap();
+    assert!(is_outdated(), "two words.rs is younger");
+    set_age("two words.rs", 40);
+    set_age("one.rs", 40);
+    assert!(!is_outdated());
     fs::remove_file(&program).unwrap();
     assert!(is_outdated());
 }
