@@ -12,7 +12,7 @@ use crate::ConfigError;
 /// Most errors of one file that are listed.
 const MOST: usize = 50;
 
-/// The errors of a configuration file, in the order of their places; at least one.
+/// The errors of a configuration file, in the order of their places, with missing keys last; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors {
     /// The file.
@@ -138,7 +138,8 @@ impl<'a> ConfigReader<'a> {
         match content {
             Some(content) if self.errors.is_empty() => Ok(content),
             _ => {
-                self.errors.sort_by_key(|(at, _)| *at);
+                // A key may be missing because another is misspelled, which is said first.
+                self.errors.sort_by_key(|(at, error)| (error.message.starts_with("missing key"), *at));
                 let mut errors: Vec<ConfigError> = self.errors.into_iter().map(|(_, error)| error).collect();
                 errors.dedup();
                 Err(ConfigErrors { path: path.to_owned(), errors })
@@ -273,7 +274,7 @@ mod tests {
         // Of the wrong type, in a table, in a list of tables, in a table on one line.
         check(
             "name = 1\ncount = \"x\"\n",
-            &["c.toml:1:8: expected text", "c.toml:2:9: expected a whole number"],
+            &["c.toml:1:8: expected a string", "c.toml:2:9: expected a whole number"],
         );
         check(
             "name = \"a\"\nsizes = [1, \"x\"]\nlimits = { seconds = 1, sconds = 2 }\n[[agents]]\nlable = \"a\"\nseconds = -1\n[[agents]]\nseconds = \"x\"\n",
@@ -288,10 +289,10 @@ mod tests {
         // A table that nobody knows.
         check(
             "name = \"a\"\ncount = 20\n[limit]\nseconds = 2\n[named.x]\nlabel = 3\n",
-            &["c.toml:1:1: `count` must", "c.toml:3:2: unknown key `limit`", "c.toml:6:9: expected text"],
+            &["c.toml:1:1: `count` must", "c.toml:3:2: unknown key `limit`", "c.toml:6:9: expected a string"],
         );
         // Missing: the first of two.
-        check("count = \"x\"\n", &["c.toml:1:1: missing key `name`", "c.toml:1:9: expected a whole number"]);
+        check("count = \"x\"\n", &["c.toml:1:9: expected a whole number", "c.toml:1:1: missing key `name`"]);
         // No TOML: only its place.
         check("name = \"a\"\ncount = = 1\n", &["c.toml:2:9"]);
     }
@@ -299,7 +300,7 @@ mod tests {
     /// A key that could not be read is not missed, and what follows from its absence is no error of its own.
     #[test]
     fn a_key_that_was_left_out_has_one_error() {
-        check("name = [1]\n", &["c.toml:1:8: expected text"]);
+        check("name = [1]\n", &["c.toml:1:8: expected a string"]);
         let mut reader = ConfigReader::new("name = \"a\"\ncount = \"many\"\n");
         assert!(reader.deserialize::<File>().is_some());
         reader.report(0, "`count` must be given");

@@ -480,12 +480,12 @@ mod tests {
     fn all_mistakes_are_reported_at_their_lines() {
         let text = "schema = \"assay.gate-policy/2\"\nerror_budget = 0.9\nmin_pwoer = 0.5\n\
             [[rules]]\nskills = []\nexperiment = \"e.toml\"\nrequire = \"helps\"\n\
-            [[rules]]\nskills = [\"a/*\"]\nexperiment = \"e.toml\"\nrequire = \"help\"\n";
+            [[rules]]\nskills = [\"a/*\"]\nexperiment = \"e.toml\"\nrequire = \"helps\"\nmargin = \"wide\"\n";
         let error = Policy::parse(Path::new("gate.toml"), text).unwrap_err().to_string();
         let places: Vec<&str> =
             error.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
         let expected =
-            ["gate.toml:1:10:", "gate.toml:2:16:", "gate.toml:3:1:", "gate.toml:4:1:", "gate.toml:11:11:"];
+            ["gate.toml:1:10:", "gate.toml:2:16:", "gate.toml:3:1:", "gate.toml:4:1:", "gate.toml:12:10:"];
         assert_eq!(places, expected, "{error}");
     }
 

@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/assay-draft/src/requests/review.rs", "none", "a router that chose no skill"),
     ("crates/assay-trial/src/experiment/requests.rs", "documents", "a key of tasks"),
     ("crates/assay-trial/src/experiment/requests.rs", "none", "a sandbox"),
-    ("crates/assay-trial/src/experiment/mod.rs", "none", "no network"),
+    ("crates/assay-trial/src/experiment/file.rs", "none", "no network"),
     ("crates/assay-trial/src/run/doubles/mod.rs", "none", "a sandbox"),
     ("crates/assay-trial/src/run/egress_proxy.rs", "none", "a sandbox"),
     ("crates/assay-trial/src/run/environment/folders.rs", "none", "a sandbox"),
