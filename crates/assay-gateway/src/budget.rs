@@ -100,15 +100,13 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        match (&self.budget.shared, self.shared) {
-            (Some((shared, _)), Some(number)) => shared.release(number, self.used),
-            _ => {
-                let mut account = lock(&self.budget.run.account);
-                account.requests.end(self.ceiling, self.used);
-                if !self.is_counted {
-                    account.uncounted = account.uncounted.saturating_sub(1);
-                }
-            }
+        if let (Some((shared, _)), Some(number)) = (&self.budget.shared, self.shared) {
+            return shared.release(number, self.used);
+        }
+        let mut account = lock(&self.budget.run.account);
+        account.requests.end(self.ceiling, self.used);
+        if !self.is_counted {
+            account.uncounted = account.uncounted.saturating_sub(1);
         }
     }
 }

@@ -90,14 +90,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
             "warning: sandbox `none` provides no isolation: agents run with your permissions on your files",
         );
     }
-    let caps = RunCaps {
-        max_usd: args.max_usd,
-        max_tokens: args.max_tokens,
-        max_trials: args.max_trials,
-        no_cap: args.no_cap,
-        is_replay: args.replay.is_some(),
-    };
-    plan.check_caps(&caps, &only, &machine::is_paid)?;
+    plan.check_caps(&caps(args), &only, &machine::is_paid)?;
     check_spending(&plan, args, &only, &store, ui)?;
     let resolver = plan.resolver(&store, &here);
     let options = RunOptions {
@@ -157,6 +150,16 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         return Ok(Status::Infrastructure);
     }
     Ok(status(&outcome, &plan, &report))
+}
+
+fn caps(args: &RunArgs) -> RunCaps {
+    RunCaps {
+        max_usd: args.max_usd,
+        max_tokens: args.max_tokens,
+        max_trials: args.max_trials,
+        no_cap: args.no_cap,
+        is_replay: args.replay.is_some(),
+    }
 }
 
 /// Begins the run of a plan, unless that adds trials to a run that was decided.

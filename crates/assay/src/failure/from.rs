@@ -347,7 +347,7 @@ impl From<RubricExperimentError> for Failure {
             RubricExperimentError::Exists(_) => {
                 Self::bad_input(error.to_string()).hint("choose another file")
             }
-            error => Self::bad_input(error.to_string()),
+            error @ RubricExperimentError::Folder { .. } => Self::bad_input(error.to_string()),
         }
     }
 }
