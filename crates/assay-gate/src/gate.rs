@@ -1,6 +1,7 @@
 //! A gate: what it decides about, and the program around it.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use assay_store::Store;
 use assay_trial::{MachineContext, Permissions, Sandboxes};
@@ -10,7 +11,7 @@ use crate::gate_error::GateError;
 use crate::host::{GateEvents, GateHost};
 use crate::ledger::LedgerError;
 use crate::looks::Looks;
-use crate::measure::Versions;
+use crate::measure::{GateTrials, Versions};
 use crate::measured::Gated;
 use crate::policy::Policy;
 use crate::reference::SkillHistory;
@@ -73,6 +74,31 @@ impl<'a> Gate<'a> {
             dry: false,
             permissions: Permissions { unsandboxed, ..given },
             cli_agents: self.host.cli_agents(),
+        }
+    }
+
+    /// The trials of a policy's skills, in a store, on a machine, until `cancel` is set.
+    pub(crate) fn prepare_trials<'b>(
+        &self,
+        policy: &Policy,
+        looks: Option<Looks>,
+        (store, machine, cancel): (&'b Store, &'b MachineContext<'b>, &'b AtomicBool),
+    ) -> GateTrials<'b>
+    where
+        'a: 'b,
+    {
+        GateTrials {
+            request: self.request,
+            host: self.host,
+            events: self.events,
+            store,
+            looks,
+            machine,
+            cancel,
+            reuse: policy.reuse,
+            on_undecided: policy.on_undecided,
+            budget: self.request.max_usd,
+            policy_hash: &self.scope.terms.hash,
         }
     }
 

@@ -128,19 +128,7 @@ impl Gate<'_> {
         self.host.remove_stale_containers(&store);
         let sandboxes = self.host.open_sandboxes()?;
         let here = self.machine_context(policy, &sandboxes);
-        let mut trials = GateTrials {
-            request: self.request,
-            host: self.host,
-            events: self.events,
-            store: &store,
-            looks,
-            machine: &here,
-            cancel: &cancel,
-            reuse: policy.reuse,
-            on_undecided: policy.on_undecided,
-            budget: self.request.max_usd,
-            policy_hash: &scope.terms.hash,
-        };
+        let mut trials = self.prepare_trials(policy, looks, (&store, &here, &cancel));
         document.forecast = Some(self.measure_open(policy, &mut trials, gated)?);
         decide_skills(policy, terms, gated);
         if let Some(looks) = &mut trials.looks {

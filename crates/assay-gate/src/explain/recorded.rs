@@ -12,7 +12,7 @@ use crate::document::GateVerdict;
 use crate::gate::Gate;
 use crate::gate_error::{GateError, UnusableStore};
 use crate::looks::Looks;
-use crate::measure::{GateTrials, PlannedSkill};
+use crate::measure::PlannedSkill;
 use crate::measured::{CONDITION, Gated, LookLevel};
 use crate::policy::{OnUndecided, Policy};
 use crate::rounds::{Round, decide_rounds};
@@ -118,19 +118,7 @@ impl RecordedTrials {
         let cancel = std::sync::atomic::AtomicBool::new(false);
         let versions = gate.find_versions(policy, gated, looks.as_ref());
         let is_counted = looks.is_some();
-        let trials = GateTrials {
-            request: gate.request,
-            host: gate.host,
-            events: gate.events,
-            store: &store,
-            looks,
-            machine: &here,
-            cancel: &cancel,
-            reuse: policy.reuse,
-            on_undecided: policy.on_undecided,
-            budget: gate.request.max_usd,
-            policy_hash: &gate.scope.terms.hash,
-        };
+        let trials = gate.prepare_trials(policy, looks, (&store, &here, &cancel));
         let skill = trials.prepare(0, (&gated.row.skill, terms), versions)?;
         let all = trials.whole_plan(&skill)?.run_folder();
         let arms = arms(&skill, &all, &store);

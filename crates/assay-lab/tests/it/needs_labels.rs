@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
 
 use assay_draft::needs::{Category, find_in_text};
 use assay_lab::needs_labels::{Agreement, Counts, DISCARDED, Frequencies, Labelled};
@@ -53,19 +52,14 @@ fn labelled_skills_are_matched() {
         .lines()
         .map(|line| Labelled::parse(line).unwrap())
         .collect();
+    let ids: Vec<String> = labelled.iter().map(|labelled| labelled.id.clone()).collect();
     let mut texts = BTreeMap::new();
-    let file = fs::File::open(assay_test::shared("skills/corpus_raw.jsonl.zst")).unwrap();
-    let mut decoder = zstd::Decoder::new(file).unwrap();
-    decoder.window_log_max(27).unwrap();
-    for line in BufReader::new(decoder).lines() {
-        let line = line.unwrap();
-        if labelled.iter().any(|labelled| line.contains(&labelled.id)) {
-            let record: Value = serde_json::from_str(&line).unwrap();
-            texts.insert(
-                record["id"].as_str().unwrap().to_owned(),
-                record["skill_md"].as_str().unwrap().to_owned(),
-            );
-        }
+    for line in assay_test::find_shared_skills(&ids) {
+        let record: Value = serde_json::from_str(&line).unwrap();
+        texts.insert(
+            record["id"].as_str().unwrap().to_owned(),
+            record["skill_md"].as_str().unwrap().to_owned(),
+        );
     }
     let mut agreement = Agreement::default();
     for labelled in &labelled {

@@ -1,37 +1,10 @@
 //! Abstention on public skills, which are outside the project.
 
-use std::io::{BufRead, BufReader};
-
 use assay_lab::retrieval::abstention::{OffTopic, Share, abstention, read_off_topic};
 use assay_lab::retrieval::queries::read_query;
 use assay_retrieval::queries::Query;
 use assay_retrieval::{Document, read_document};
-use assay_test::shared;
-use serde_json::Value;
-
-/// The skills of some repositories, those that the corpus's own funnel removed too if `all`.
-fn skills(repositories: &[&str], all: bool) -> Vec<Document> {
-    let file = std::fs::File::open(shared("skills/corpus_raw.jsonl.zst")).unwrap();
-    let mut reader = zstd::Decoder::new(file).unwrap();
-    reader.window_log_max(27).unwrap();
-    let wanted: Vec<String> = repositories.iter().map(|name| format!("\"repo\": \"{name}\"")).collect();
-    let mut found = Vec::new();
-    for line in BufReader::new(reader).lines() {
-        let line = line.unwrap();
-        // Searching the text is a hundred times as fast as parsing the line.
-        if !wanted.iter().any(|name| line.contains(name)) {
-            continue;
-        }
-        let mut value: Value = serde_json::from_str(&line).unwrap();
-        if repositories.iter().any(|name| value["repo"] == *name) {
-            if all {
-                value.as_object_mut().unwrap().remove("filter_stage");
-            }
-            found.extend(read_document(&value.to_string()).unwrap());
-        }
-    }
-    found
-}
+use assay_test::{find_shared_skills, shared};
 
 fn off_topic() -> Vec<OffTopic> {
     let lines = include_str!("../../../assay-retrieval/tests/data/off-topic-reporting.jsonl").lines();
@@ -58,8 +31,10 @@ fn off_topic_requests_are_declined_and_others_answered() {
     );
     let repositories: std::collections::BTreeSet<&str> =
         queries.iter().map(|own| own.repository.as_str()).collect();
-    let repositories: Vec<&str> = repositories.into_iter().collect();
-    let documents = skills(&repositories, false);
+    let repositories: Vec<String> =
+        repositories.into_iter().map(|name| format!("\"repo\": \"{name}\"")).collect();
+    let skills = find_shared_skills(&repositories);
+    let documents: Vec<Document> = skills.iter().filter_map(|line| read_document(line).unwrap()).collect();
     let found = abstention(documents, &queries, &off_topic());
     assert_eq!(found.sizes.len(), 3, "{found:#?}");
     for size in &found.sizes {

@@ -188,6 +188,6 @@ pub enum ExportFormat {
     Csv,
     /// One JSON object per line
     Jsonl,
-    /// Apache Parquet; only in builds with the feature `parquet`
+    /// Apache Parquet
     Parquet,
 }
