@@ -39,6 +39,7 @@ const ROWS: &[(&str, How)] = &[
     ("scripts/quickstart", Not(LONG)),
     ("scripts/test", Not("runs this test")),
     ("scripts/cases", Not("needs the shared data, and minutes")),
+    ("scripts/ecosystem", Not("needs the shared data; .ci/run does it")),
     (".ci/run", Not("runs this test")),
     ("scripts/fetch-minilm", Not(NETWORK)),
     ("assay run experiment.toml --executor workers", Elsewhere("worker")),
