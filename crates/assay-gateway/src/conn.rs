@@ -55,7 +55,7 @@ impl Stream {
         }
     }
 
-    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+    pub(crate) fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
             Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
@@ -67,6 +67,28 @@ impl Stream {
             Self::Unix(stream) => stream.set_write_timeout(Some(timeout)),
             Self::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
         }
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.as_ref().read(buffer),
+            Stream::Tcp(stream) => stream.as_ref().read(buffer),
+        }
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.as_ref().write(bytes),
+            Stream::Tcp(stream) => stream.as_ref().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -139,11 +161,7 @@ impl Conn {
         }
         let mut buffer = [0; 16 << 10];
         loop {
-            let read = match &self.stream {
-                Stream::Unix(stream) => stream.as_ref().read(&mut buffer),
-                Stream::Tcp(stream) => stream.as_ref().read(&mut buffer),
-            };
-            match read {
+            match (&self.stream).read(&mut buffer) {
                 Ok(0) => return Err(Ended::Gone),
                 Ok(count) => {
                     self.ahead.extend_from_slice(buffer.get(..count).unwrap_or_default());
@@ -159,10 +177,7 @@ impl Conn {
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &self.stream {
-            Stream::Unix(stream) => stream.as_ref().write_all(bytes),
-            Stream::Tcp(stream) => stream.as_ref().write_all(bytes),
-        }
+        (&self.stream).write_all(bytes)
     }
 
     /// Sends a complete reply.

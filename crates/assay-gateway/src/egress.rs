@@ -9,25 +9,22 @@
 mod hosts;
 
 use std::collections::BTreeMap;
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::fd::AsFd;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_model::wire::excerpt;
-use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 
 use self::hosts::HostFault;
 pub use self::hosts::{Hosts, HostsError};
 use crate::conn::{Conn, Ended, Stream};
+use crate::connections::{ConnectionServer, ConnectionService, ServerStatus};
 use crate::error::GatewayError;
-use crate::listen::unix_listener;
+use crate::listen::{Listener, unix_listener};
 use crate::sync::lock;
 
 /// Maximum number of concurrent connections.
@@ -46,15 +43,13 @@ const IDLE: Duration = Duration::from_mins(20);
 const MAX_RECORDED: usize = 1_000;
 /// Maximum bytes relayed, in both directions together.
 const BYTES: u64 = 8 << 30;
-/// Stack size of a connection's thread.
+/// Stack size of a thread.
 const STACK: usize = 256 << 10;
 
 /// An open egress proxy. Closing or dropping it ends every connection and removes the socket.
 #[derive(Debug)]
 pub struct EgressListener {
-    shared: Arc<EgressShared>,
-    socket: PathBuf,
-    acceptor: Option<(JoinHandle<()>, PipeWriter)>,
+    server: ConnectionServer<EgressShared>,
 }
 
 /// What went through an egress proxy.
@@ -89,8 +84,7 @@ struct EgressShared {
     ledger: Mutex<EgressLedger>,
     /// Both sides of each connection.
     open: Mutex<BTreeMap<u64, Vec<Stream>>>,
-    emptied: Condvar,
-    closed: AtomicBool,
+    status: ServerStatus,
     bytes: Mutex<u64>,
 }
 
@@ -103,95 +97,56 @@ impl EgressListener {
             hosts,
             ledger: Mutex::new(ledger),
             open: Mutex::default(),
-            emptied: Condvar::new(),
-            closed: AtomicBool::new(false),
+            status: ServerStatus::default(),
             bytes: Mutex::new(0),
         });
-        let mut egress = Self { shared, socket: socket.to_path_buf(), acceptor: None };
-        let (woken, wake) = io::pipe().map_err(|_| GatewayError::System("a pipe"))?;
-        let shared = Arc::clone(&egress.shared);
-        let acceptor = thread::Builder::new()
-            .name("egress".to_owned())
-            .spawn(move || shared.accept(&listener, &woken))
-            .map_err(|_| GatewayError::System("a thread"))?;
-        egress.acceptor = Some((acceptor, wake));
-        Ok(egress)
+        let mut server = ConnectionServer::new(shared, Some(socket.to_path_buf()));
+        server.start(Listener::Unix(listener))?;
+        Ok(Self { server })
     }
 
     /// Ends every connection, removes the socket, and returns the ledger.
     pub fn close(mut self) -> EgressLedger {
-        self.stop_accepting();
-        lock(&self.shared.ledger).clone()
-    }
-
-    fn stop_accepting(&mut self) {
-        let Some((acceptor, wake)) = self.acceptor.take() else { return };
-        self.shared.closed.store(true, Ordering::SeqCst);
-        drop(wake);
-        let _ = acceptor.join();
-        let _ = std::fs::remove_file(&self.socket);
-        let mut open = lock(&self.shared.open);
-        open.values().flatten().for_each(Stream::shutdown);
-        // Connections that are shut down end at once, unless one is resolving a name.
-        let until = Instant::now() + Duration::from_secs(10);
-        while !open.is_empty() && Instant::now() < until {
-            let waited = self.shared.emptied.wait_timeout(open, Duration::from_millis(100));
-            open = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-        }
+        self.server.stop();
+        lock(&self.server.service().ledger).clone()
     }
 }
 
-impl Drop for EgressListener {
-    fn drop(&mut self) {
-        self.stop_accepting();
+impl ConnectionService for EgressShared {
+    const ACCEPTOR: &'static str = "egress";
+    const WORKER: &'static str = "egress-way";
+    const STACK: usize = STACK;
+
+    fn status(&self) -> &ServerStatus {
+        &self.status
+    }
+
+    fn register_connection(&self, number: u64, stream: &Stream) -> bool {
+        let mut open = lock(&self.open);
+        if open.len() >= CONNECTIONS || stream.set_write_timeout(IDLE).is_err() {
+            return false;
+        }
+        open.insert(number, vec![stream.clone()]);
+        true
+    }
+
+    fn serve_connection(&self, number: u64, stream: Stream) {
+        self.serve(number, stream);
+    }
+
+    fn forget_connection(&self, number: u64) {
+        lock(&self.open).remove(&number);
+    }
+
+    fn shut_down_connections(&self) {
+        lock(&self.open).values().flatten().for_each(Stream::shutdown);
     }
 }
 
 impl EgressShared {
-    fn accept(self: &Arc<Self>, listener: &UnixListener, woken: &PipeReader) {
-        let mut number = 0;
-        while !self.closed.load(Ordering::SeqCst) {
-            let mut ready = [
-                PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
-                PollFd::new(woken, PollFlags::IN),
-            ];
-            let _ = poll(&mut ready, None);
-            while let Ok((stream, _)) = listener.accept() {
-                if !self.closed.load(Ordering::SeqCst) {
-                    self.accept_connection(number, stream);
-                    number += 1;
-                }
-            }
-        }
-    }
-
-    fn accept_connection(self: &Arc<Self>, number: u64, stream: UnixStream) {
-        let Ok(near) = stream.try_clone() else { return };
-        if stream.set_nonblocking(false).is_err() || stream.set_write_timeout(Some(IDLE)).is_err() {
-            return;
-        }
-        {
-            let mut open = lock(&self.open);
-            if open.len() >= CONNECTIONS {
-                return;
-            }
-            open.insert(number, vec![near.into()]);
-        }
-        let shared = Arc::clone(self);
-        let spawned =
-            thread::Builder::new().name("egress-way".to_owned()).stack_size(STACK).spawn(move || {
-                let _guard = Guard { shared: &shared, number };
-                shared.serve(number, stream);
-            });
-        if spawned.is_err() {
-            lock(&self.open).remove(&number);
-        }
-    }
-
     /// Serves one request, and the tunnel or reply that follows.
-    fn serve(&self, number: u64, stream: UnixStream) {
-        let Ok(out) = stream.try_clone() else { return };
-        let mut conn = Conn::new(stream.into());
+    fn serve(&self, number: u64, stream: Stream) {
+        let mut conn = Conn::new(stream.clone());
         let destination = match Destination::read(&mut conn) {
             Ok(destination) => destination,
             Err(why) => {
@@ -216,7 +171,7 @@ impl EgressShared {
         };
         connection.address = far.peer_addr().ok();
         (connection.sent, connection.received) =
-            self.relay(number, conn, out, far, &destination).unwrap_or_default();
+            self.relay(number, conn, &stream, far, &destination).unwrap_or_default();
         self.record_connection(connection);
     }
 
@@ -257,21 +212,21 @@ impl EgressShared {
         &self,
         number: u64,
         mut conn: Conn,
-        mut near: UnixStream,
+        mut near: &Stream,
         mut far: TcpStream,
         destination: &Destination,
     ) -> io::Result<(u64, u64)> {
         far.set_nodelay(true)?;
         far.set_read_timeout(Some(IDLE))?;
         far.set_write_timeout(Some(IDLE))?;
-        near.set_read_timeout(Some(IDLE))?;
+        near.set_read_timeout(IDLE)?;
         {
             let mut open = lock(&self.open);
             if let Some(streams) = open.get_mut(&number) {
                 streams.push(far.try_clone()?.into());
             }
             // A proxy that closed a moment ago has shut down only the streams that it saw.
-            if self.closed.load(Ordering::SeqCst) {
+            if self.status.is_closed() {
                 return Ok((0, 0));
             }
         }
@@ -281,7 +236,7 @@ impl EgressShared {
         }
         let ahead = conn.take_bytes(usize::MAX);
         far.write_all(&ahead)?;
-        let (mut near_in, mut far_out) = (near.try_clone()?, far.try_clone()?);
+        let (mut near_in, mut far_out) = (near, far.try_clone()?);
         thread::scope(|scope| {
             let sent = thread::Builder::new().name("egress-out".to_owned()).stack_size(STACK).spawn_scoped(
                 scope,
@@ -292,7 +247,7 @@ impl EgressShared {
                 },
             )?;
             let received = self.copy(&mut far, &mut near);
-            let _ = near.shutdown(Shutdown::Both);
+            near.shutdown();
             let _ = far.shutdown(Shutdown::Both);
             let head = destination.head.as_ref().map_or(0, Vec::len) + ahead.len();
             Ok((sent.join().unwrap_or_default() + head as u64, received))
@@ -327,19 +282,6 @@ impl EgressShared {
         if ledger.connections.len() < MAX_RECORDED {
             ledger.connections.push(connection);
         }
-    }
-}
-
-/// Removes a connection from the list when its thread ends, even by a panic.
-struct Guard<'a> {
-    shared: &'a EgressShared,
-    number: u64,
-}
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        lock(&self.shared.open).remove(&self.number);
-        self.shared.emptied.notify_all();
     }
 }
 

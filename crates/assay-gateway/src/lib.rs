@@ -38,6 +38,7 @@ mod account;
 mod budget;
 mod cassette;
 mod conn;
+mod connections;
 mod egress;
 mod error;
 mod exchange;

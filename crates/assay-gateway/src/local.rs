@@ -4,19 +4,14 @@
 //! interface.
 
 use std::collections::BTreeMap;
-use std::io::{self, PipeReader, PipeWriter};
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-
 use crate::conn::{Conn, Ended, Stream};
+use crate::connections::{ConnectionServer, ConnectionService, ServerStatus};
 use crate::error::GatewayError;
 use crate::head::Head;
 use crate::listen::{Listener, unix_listener};
@@ -33,8 +28,6 @@ const STRANGERS: usize = 256;
 const HELLO: Duration = Duration::from_secs(5);
 /// Connections that wait to be accepted at a port.
 const BACKLOG: i32 = 4096;
-/// Until connections are accepted again, after none could be.
-const PAUSE: Duration = Duration::from_millis(20);
 /// Maximum bytes of a request's head, and of its body.
 const HEAD: usize = 32 << 10;
 const BODY: usize = 4 << 20;
@@ -93,14 +86,12 @@ pub type LocalGate = Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>;
 
 /// A running server. Closing or dropping it ends every connection and removes the socket.
 pub struct LocalServer {
-    shared: Arc<Shared>,
-    socket: Option<PathBuf>,
-    acceptor: Option<(JoinHandle<()>, PipeWriter)>,
+    server: ConnectionServer<Shared>,
 }
 
 impl std::fmt::Debug for LocalServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LocalServer").field("socket", &self.socket).finish_non_exhaustive()
+        f.debug_struct("LocalServer").field("socket", &self.server.socket()).finish_non_exhaustive()
     }
 }
 
@@ -108,8 +99,7 @@ struct Shared {
     handler: LocalHandler,
     gate: Option<LocalGate>,
     open: Mutex<Open>,
-    emptied: Condvar,
-    closed: AtomicBool,
+    status: ServerStatus,
     connections: usize,
 }
 
@@ -184,128 +174,51 @@ impl LocalServer {
             handler,
             gate,
             open: Mutex::default(),
-            emptied: Condvar::new(),
-            closed: AtomicBool::new(false),
+            status: ServerStatus::default(),
             connections,
         });
-        let mut server = Self { shared, socket, acceptor: None };
-        let (woken, wake) = io::pipe().map_err(|_| GatewayError::System("a pipe"))?;
-        let shared = Arc::clone(&server.shared);
-        let acceptor = thread::Builder::new()
-            .name("local".to_owned())
-            .spawn(move || shared.accept(&listener, &woken))
-            .map_err(|_| GatewayError::System("a thread"))?;
-        server.acceptor = Some((acceptor, wake));
-        Ok(server)
+        let mut server = ConnectionServer::new(shared, socket);
+        server.start(listener)?;
+        Ok(Self { server })
     }
 
     /// Ends every connection, and removes the socket. No request is answered after it returns.
     pub fn close(mut self) {
-        self.stop_accepting();
-    }
-
-    fn stop_accepting(&mut self) {
-        let Some((acceptor, wake)) = self.acceptor.take() else { return };
-        self.shared.closed.store(true, Ordering::SeqCst);
-        drop(wake);
-        let _ = acceptor.join();
-        if let Some(socket) = &self.socket {
-            let _ = std::fs::remove_file(socket);
-        }
-        let mut open = lock(&self.shared.open);
-        open.streams().for_each(Stream::shutdown);
-        // Connections that are shut down end at once.
-        let until = Instant::now() + Duration::from_secs(10);
-        while open.streams().next().is_some() && Instant::now() < until {
-            let waited = self.shared.emptied.wait_timeout(open, Duration::from_millis(100));
-            open = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-        }
+        self.server.stop();
     }
 }
 
-impl Drop for LocalServer {
-    fn drop(&mut self) {
-        self.stop_accepting();
-    }
-}
+impl ConnectionService for Shared {
+    const ACCEPTOR: &'static str = "local";
+    const WORKER: &'static str = "local-connection";
+    const STACK: usize = STACK;
 
-impl Shared {
-    fn accept(self: &Arc<Self>, listener: &Listener, woken: &PipeReader) {
-        let mut number = 0;
-        while !self.closed.load(Ordering::SeqCst) {
-            let mut ready = [
-                PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
-                PollFd::new(woken, PollFlags::IN),
-            ];
-            let _ = poll(&mut ready, None);
-            loop {
-                match listener.accept() {
-                    Ok(stream) if !self.closed.load(Ordering::SeqCst) => {
-                        self.accept_connection(number, stream);
-                        number += 1;
-                    }
-                    Ok(_) => {}
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error)
-                        if matches!(
-                            error.kind(),
-                            io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
-                        ) => {}
-                    Err(_) => {
-                        // No descriptor is left: a connection without a token gives one up.
-                        lock(&self.open).close_stranger();
-                        thread::sleep(PAUSE);
-                        break;
-                    }
-                }
-            }
-        }
+    fn status(&self) -> &ServerStatus {
+        &self.status
     }
 
-    fn accept_connection(self: &Arc<Self>, number: u64, stream: Stream) {
+    fn register_connection(&self, number: u64, stream: &Stream) -> bool {
         if stream.set_write_timeout(IDLE).is_err() {
-            return;
+            return false;
         }
-        {
-            let mut open = lock(&self.open);
-            if self.gate.is_some() {
-                if open.strangers.len() >= STRANGERS {
-                    open.close_stranger();
-                }
-                open.strangers.insert(number, (stream.clone(), stream.peer()));
-            } else if open.known.len() < self.connections {
-                open.known.insert(number, stream.clone());
-            } else {
-                return;
-            }
-        }
-        let shared = Arc::clone(self);
-        let spawned =
-            thread::Builder::new().name("local-connection".to_owned()).stack_size(STACK).spawn(move || {
-                let _guard = Guard { shared: &shared, number };
-                shared.serve(number, Conn::new(stream));
-            });
-        if spawned.is_err() {
-            lock(&self.open).remove(number);
-        }
-    }
-
-    /// Marks a connection as one that has shown a token. False if it was closed, or there are too many.
-    fn admit(&self, number: u64) -> bool {
         let mut open = lock(&self.open);
-        if open.known.contains_key(&number) {
+        if self.gate.is_some() {
+            if open.strangers.len() >= STRANGERS {
+                open.close_stranger();
+            }
+            open.strangers.insert(number, (stream.clone(), stream.peer()));
             return true;
         }
-        let Some((stream, _)) = open.strangers.remove(&number) else { return false };
         if open.known.len() >= self.connections {
             return false;
         }
-        open.known.insert(number, stream);
+        open.known.insert(number, stream.clone());
         true
     }
 
     /// Answers the requests of a connection.
-    fn serve(&self, number: u64, mut conn: Conn) {
+    fn serve_connection(&self, number: u64, stream: Stream) {
+        let mut conn = Conn::new(stream);
         let mut is_known = self.gate.is_none();
         loop {
             match self.answer(number, &mut is_known, &mut conn) {
@@ -318,6 +231,35 @@ impl Shared {
                 }
             }
         }
+    }
+
+    fn forget_connection(&self, number: u64) {
+        lock(&self.open).remove(number);
+    }
+
+    fn shut_down_connections(&self) {
+        lock(&self.open).streams().for_each(Stream::shutdown);
+    }
+
+    /// A connection without a token gives its descriptor up.
+    fn relinquish_connection(&self) {
+        lock(&self.open).close_stranger();
+    }
+}
+
+impl Shared {
+    /// Marks a connection as one that has shown a token. False if it was closed, or there are too many.
+    fn admit(&self, number: u64) -> bool {
+        let mut open = lock(&self.open);
+        if open.known.contains_key(&number) {
+            return true;
+        }
+        let Some((stream, _)) = open.strangers.remove(&number) else { return false };
+        if open.known.len() >= self.connections {
+            return false;
+        }
+        open.known.insert(number, stream);
+        true
     }
 
     /// Answers one request; returns whether another may follow.
@@ -340,7 +282,7 @@ impl Shared {
             *is_known = true;
         }
         let body = head.body(conn, BODY, Instant::now() + ARRIVAL)?;
-        let keep = head.keep && !self.closed.load(Ordering::SeqCst);
+        let keep = head.keep && !self.status.is_closed();
         let is_head = head.method == "HEAD";
         let Head { method, path, query, token, .. } = head;
         let reply = (self.handler)(&LocalRequest { method, path, query, token, body });
@@ -352,19 +294,6 @@ impl Shared {
             conn.reply(reply.status, &headers, &reply.body, keep)
         };
         Ok(sent.is_ok() && keep)
-    }
-}
-
-/// Marks a connection as closed when its thread ends.
-struct Guard<'a> {
-    shared: &'a Shared,
-    number: u64,
-}
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        lock(&self.shared.open).remove(self.number);
-        self.shared.emptied.notify_all();
     }
 }
 

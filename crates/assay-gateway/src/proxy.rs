@@ -1,26 +1,23 @@
 //! A proxy: the endpoint that one trial's agent connects to.
 
 use std::collections::BTreeMap;
-use std::io::{PipeReader, PipeWriter};
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ring::rand::{SecureRandom, SystemRandom};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::Timespec;
 
 use crate::account::price;
 use crate::cassette::{self, Cassette, Recorder};
 use crate::conn::{Conn, Ended, JSON, Stream};
+use crate::connections::{ConnectionServer, ConnectionService, ServerStatus};
 use crate::error::GatewayError;
 use crate::exchange;
 use crate::head::Head;
 use crate::ledger::{Capped, Ledger};
-use crate::listen::{Listener, listen};
+use crate::listen::listen;
 use crate::protocol::Protocol;
 use crate::session::SessionConfig;
 use crate::shared::{Options, Shared};
@@ -36,11 +33,9 @@ const STACK: usize = 1 << 20;
 /// and removes the socket.
 #[derive(Debug)]
 pub struct Proxy {
-    connections: Arc<Connections>,
-    socket: Option<PathBuf>,
+    server: ConnectionServer<Connections>,
     address: Option<SocketAddr>,
     token: String,
-    acceptor: Option<(JoinHandle<()>, PipeWriter)>,
 }
 
 /// A proxy's connections.
@@ -48,8 +43,7 @@ pub struct Proxy {
 struct Connections {
     shared: Arc<Shared>,
     open: Mutex<BTreeMap<u64, Open>>,
-    emptied: Condvar,
-    closed: AtomicBool,
+    status: ServerStatus,
 }
 
 /// A connection.
@@ -89,28 +83,20 @@ impl Proxy {
         let connections = Arc::new(Connections {
             shared: Arc::clone(&shared),
             open: Mutex::default(),
-            emptied: Condvar::new(),
-            closed: AtomicBool::new(false),
+            status: ServerStatus::default(),
         });
-        // From here on, dropping the proxy cleans up.
-        let mut proxy = Self { connections, socket, address, token, acceptor: None };
+        let mut server = ConnectionServer::new(connections, socket);
         if let Cassette::Record(path) = &shared.session.cassette {
             let recorder = Recorder::create(path, &shared.session.trial, shared.session.attempt)?;
             lock(&shared.state).recorder = Some(recorder);
         }
-        let (woken, wake) = std::io::pipe().map_err(|_| GatewayError::System("a pipe"))?;
-        let connections = Arc::clone(&proxy.connections);
-        let acceptor = thread::Builder::new()
-            .name("gateway-proxy".to_owned())
-            .spawn(move || connections.accept(&listener, &woken))
-            .map_err(|_| GatewayError::System("a thread"))?;
-        proxy.acceptor = Some((acceptor, wake));
-        Ok(proxy)
+        server.start(listener)?;
+        Ok(Self { server, address, token })
     }
 
     /// The socket, if it listens on one.
     pub fn socket(&self) -> Option<&Path> {
-        self.socket.as_deref()
+        self.server.socket()
     }
 
     /// The address on loopback, if it listens on one.
@@ -132,58 +118,38 @@ impl Proxy {
 
     /// Whether requests wait for the provider's limits; the sandbox is paused meanwhile.
     pub fn pause_signal(&self) -> PauseSignal {
-        PauseSignal(Arc::clone(&self.connections.shared))
+        PauseSignal(Arc::clone(self.shared()))
     }
 
     /// How long requests have waited for the provider's limits so far. Overlapping waits count
     /// once.
     pub fn waited(&self) -> Duration {
-        self.connections.shared.waited()
+        self.shared().waited()
     }
 
     /// Whether a request is waiting now.
     pub fn is_waiting(&self) -> bool {
-        self.connections.shared.is_waiting()
+        self.shared().is_waiting()
     }
 
     /// The cap that has stopped the trial, if any.
     pub fn capped(&self) -> Option<Capped> {
-        self.connections.shared.capped()
+        self.shared().capped()
     }
 
     /// The ledger so far.
     pub fn ledger(&self) -> Ledger {
-        self.connections.shared.ledger()
+        self.shared().ledger()
     }
 
     /// Ends every connection, removes the socket, and returns the ledger.
     pub fn close(mut self) -> Ledger {
-        self.stop_accepting();
-        self.connections.shared.ledger()
+        self.server.stop();
+        self.shared().ledger()
     }
 
-    fn stop_accepting(&mut self) {
-        if let Some((acceptor, wake)) = self.acceptor.take() {
-            self.connections.closed.store(true, Ordering::SeqCst);
-            drop(wake);
-            let _ = acceptor.join();
-            let mut open = lock(&self.connections.open);
-            for connection in open.values() {
-                connection.client.shutdown();
-                if let Some(stop) = &connection.stop {
-                    stop.stop();
-                }
-            }
-            // Stopped requests end at once. The bound is for unforeseen cases.
-            let until = Instant::now() + Duration::from_secs(10);
-            while !open.is_empty() && Instant::now() < until {
-                let waited = self.connections.emptied.wait_timeout(open, Duration::from_millis(100));
-                open = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-            }
-        }
-        if let Some(socket) = self.socket.take() {
-            let _ = std::fs::remove_file(socket);
-        }
+    fn shared(&self) -> &Arc<Shared> {
+        &self.server.service().shared
     }
 }
 
@@ -209,73 +175,38 @@ impl PauseSignal {
     }
 }
 
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.stop_accepting();
-    }
-}
-
 fn hex(byte: u8) -> [char; 2] {
     [byte >> 4, byte & 15].map(|half| char::from_digit(u32::from(half), 16).unwrap_or('0'))
 }
 
-impl Connections {
-    /// Accepts connections until the proxy is closed, and stops the requests of agents that
-    /// disconnected.
-    fn accept(self: &Arc<Self>, listener: &Listener, woken: &PipeReader) {
-        let mut next = 0;
-        while !self.closed.load(Ordering::SeqCst) {
-            let mut ready = [
-                PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
-                PollFd::new(woken, PollFlags::IN),
-            ];
-            let _ = poll(&mut ready, Some(&POLL_INTERVAL));
-            for connection in lock(&self.open).values() {
-                if let Some(stop) = &connection.stop
-                    && connection.client.is_gone()
-                {
-                    stop.stop();
-                }
-            }
-            while let Ok(stream) = listener.accept() {
-                if !self.closed.load(Ordering::SeqCst) {
-                    self.accept_connection(next, stream);
-                    next += 1;
-                }
-            }
-        }
+impl ConnectionService for Connections {
+    const ACCEPTOR: &'static str = "gateway-proxy";
+    const WORKER: &'static str = "gateway-agent";
+    const STACK: usize = STACK;
+    const INSPECTION: Option<Timespec> = Some(POLL_INTERVAL);
+
+    fn status(&self) -> &ServerStatus {
+        &self.status
     }
 
-    fn accept_connection(self: &Arc<Self>, number: u64, stream: Stream) {
+    fn register_connection(&self, number: u64, stream: &Stream) -> bool {
         let limits = &self.shared.options.limits;
-        let client = stream.clone();
         // A sandbox can be frozen while another of its requests waits.
         if stream.set_write_timeout(limits.client_idle + limits.patience).is_err() {
-            return;
+            return false;
         }
-        {
-            let mut open = lock(&self.open);
-            if open.len() >= limits.connections {
-                drop(open);
-                self.shared.refuse("a connection", 503, "too many connections at once");
-                return;
-            }
-            open.insert(number, Open { client, stop: None });
+        let mut open = lock(&self.open);
+        if open.len() >= limits.connections {
+            drop(open);
+            self.shared.refuse("a connection", 503, "too many connections at once");
+            return false;
         }
-        let connections = Arc::clone(self);
-        let spawned =
-            thread::Builder::new().name("gateway-agent".to_owned()).stack_size(STACK).spawn(move || {
-                // Removed even after a panic.
-                let _guard = Guard { connections: &connections, number };
-                connections.serve(number, stream);
-            });
-        if spawned.is_err() {
-            lock(&self.open).remove(&number);
-        }
+        open.insert(number, Open { client: stream.clone(), stop: None });
+        true
     }
 
     /// Answers the requests of a connection one after another.
-    fn serve(&self, number: u64, stream: Stream) {
+    fn serve_connection(&self, number: u64, stream: Stream) {
         let limits = &self.shared.options.limits;
         let mut conn = Conn::new(stream);
         loop {
@@ -295,34 +226,47 @@ impl Connections {
             self.set_stop(number, Some(Arc::clone(&stop)));
             let keep = exchange::serve(&self.shared, &mut conn, &head, &stop);
             self.set_stop(number, None);
-            if !keep || self.closed.load(Ordering::SeqCst) {
+            if !keep || self.status.is_closed() {
                 return conn.close();
             }
         }
     }
 
+    fn forget_connection(&self, number: u64) {
+        lock(&self.open).remove(&number);
+    }
+
+    fn shut_down_connections(&self) {
+        for connection in lock(&self.open).values() {
+            connection.client.shutdown();
+            if let Some(stop) = &connection.stop {
+                stop.stop();
+            }
+        }
+    }
+
+    /// Stops the requests of agents that disconnected.
+    fn inspect_connections(&self) {
+        for connection in lock(&self.open).values() {
+            if let Some(stop) = &connection.stop
+                && connection.client.is_gone()
+            {
+                stop.stop();
+            }
+        }
+    }
+}
+
+impl Connections {
     fn set_stop(&self, number: u64, stop: Option<Arc<Stop>>) {
         if let Some(open) = lock(&self.open).get_mut(&number) {
             // A proxy that closed a moment ago has stopped only the requests that it saw.
-            if self.closed.load(Ordering::SeqCst)
+            if self.status.is_closed()
                 && let Some(stop) = &stop
             {
                 stop.stop();
             }
             open.stop = stop;
         }
-    }
-}
-
-/// Removes a connection from the list when its thread ends, even by a panic.
-struct Guard<'a> {
-    connections: &'a Connections,
-    number: u64,
-}
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        lock(&self.connections.open).remove(&self.number);
-        self.connections.emptied.notify_all();
     }
 }
