@@ -1,7 +1,7 @@
 //! Static checks of a task: whether its instruction is complete, its tests check what it asks for,
 //! and no skill gives the answer away.
 //!
-//! [`find`] finds tasks, [`check`] applies every rule of [`rules`] to one. Rules only read text:
+//! [`find`] finds tasks, [`check`] applies every rule of [`TASK_RULES`] to one. Rules only read text:
 //! nothing is executed or downloaded, and the same task gives the same findings in the same order.
 //! Heuristic rules only warn: [`Severity::Error`] is for what makes a task useless or gives its
 //! answer away.
@@ -23,8 +23,8 @@ mod words;
 
 pub use dialect::dialect;
 pub use finding::{Finding, Span, Verdict, verdict};
-pub use rule::Rule;
-pub use rules::rules;
+pub use rule::TaskRule;
+pub use rules::TASK_RULES;
 pub use search::{Refusal, TaskSearch, find};
 pub use subject::{Context, Subject, Text};
 
@@ -55,9 +55,9 @@ pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
     // For each code and severity: the index of its last finding, the number of findings, and how
     // many are left out.
     let mut seen: BTreeMap<(String, Severity), (usize, usize, usize)> = BTreeMap::new();
-    for rule in rules().iter().filter(|rule| context.all_rules || !rule.is_opt_in()) {
+    for rule in TASK_RULES.iter().filter(|rule| context.all_rules || !rule.is_opt_in) {
         let mut found = Vec::new();
-        rule.check(&subject, &mut found);
+        (rule.check)(&subject, &mut found);
         for finding in found {
             let (last, count, more) =
                 seen.entry((finding.code.clone(), finding.severity)).or_insert((0, 0, 0));

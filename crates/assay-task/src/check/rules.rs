@@ -29,39 +29,37 @@ mod solution_needs_skill;
 mod unread;
 mod verifier_fetches;
 
-use super::rule::Rule;
+use super::rule::TaskRule;
 pub(super) use several_rewards::writes_several_rewards;
 
 /// Every rule, in the order of findings.
-pub fn rules() -> &'static [&'static dyn Rule] {
-    &[
-        &reader::Reader,
-        &script_form::ScriptForm,
-        &unread::Unread,
-        &few_tests::FewTests,
-        &several_rewards::SeveralRewards,
-        &instruction_names_skill::InstructionNamesSkill,
-        &instruction_output_path::InstructionOutputPath,
-        &instruction_format::InstructionFormat,
-        &instruction_success::InstructionSuccess,
-        &instruction_constraints::InstructionConstraints,
-        &instruction_order::InstructionOrder,
-        &instruction_recipe::InstructionRecipe,
-        &instruction_length::InstructionLength,
-        &path_unmentioned::PathUnmentioned,
-        &path_untested::PathUntested,
-        &path_typo::PathTypo,
-        &dependency_unpinned::DependencyUnpinned,
-        &image_unpinned::ImageUnpinned,
-        &script_piped::ScriptPiped,
-        &answer_hard_coded::AnswerHardCoded,
-        &solution_needs_skill::SolutionNeedsSkill,
-        &verifier_fetches::VerifierFetches,
-        &resources::Resources,
-        &leak_answer::LeakAnswer,
-        &leak_words::LeakWords,
-        &leak_names::LeakNames,
-        &leak_constants::LeakConstants,
-        &leak_commands::LeakCommands,
-    ]
-}
+pub const TASK_RULES: [TaskRule; 28] = [
+    reader::RULE,
+    script_form::RULE,
+    unread::RULE,
+    few_tests::RULE,
+    several_rewards::RULE,
+    instruction_names_skill::RULE,
+    instruction_output_path::RULE,
+    instruction_format::RULE,
+    instruction_success::RULE,
+    instruction_constraints::RULE,
+    instruction_order::RULE,
+    instruction_recipe::RULE,
+    instruction_length::RULE,
+    path_unmentioned::RULE,
+    path_untested::RULE,
+    path_typo::RULE,
+    dependency_unpinned::RULE,
+    image_unpinned::RULE,
+    script_piped::RULE,
+    answer_hard_coded::RULE,
+    solution_needs_skill::RULE,
+    verifier_fetches::RULE,
+    resources::RULE,
+    leak_answer::RULE,
+    leak_words::RULE,
+    leak_names::RULE,
+    leak_constants::RULE,
+    leak_commands::RULE,
+];

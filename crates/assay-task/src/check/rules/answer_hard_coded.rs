@@ -6,63 +6,54 @@ use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
 use crate::check::literal;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::shell;
 use crate::check::subject::{Subject, Text};
 
-pub(super) struct AnswerHardCoded;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "answer-hard-coded",
+    levels: "warn, info",
+    summary: "a solution that only writes what the tests expect, instead of computing it",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for AnswerHardCoded {
-    fn code(&self) -> &'static str {
-        "answer-hard-coded"
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    let Some(solve) = subject.solution.iter().find(|text| text.name() == "solve.sh") else { return };
+    if subject.solution.iter().any(|text| text.is_code() && text.file != solve.file) {
+        return;
     }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
+    let pipelines = shell::script(&solve.text);
+    let works = pipelines
+        .iter()
+        .flat_map(|pipeline| &pipeline.commands)
+        .any(|words| !WRITES.contains(&words[0].rsplit('/').next().unwrap_or_default()));
+    // It may write a program, and then writing is the work.
+    if works || pipelines.is_empty() || writes_a_program(solve) {
+        return;
     }
-
-    fn summary(&self) -> &'static str {
-        "a solution that only writes what the tests expect, instead of computing it"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let Some(solve) = subject.solution.iter().find(|text| text.name() == "solve.sh") else { return };
-        if subject.solution.iter().any(|text| text.is_code() && text.file != solve.file) {
-            return;
-        }
-        let pipelines = shell::script(&solve.text);
-        let works = pipelines
-            .iter()
-            .flat_map(|pipeline| &pipeline.commands)
-            .any(|words| !WRITES.contains(&words[0].rsplit('/').next().unwrap_or_default()));
-        // It may write a program, and then writing is the work.
-        if works || pipelines.is_empty() || writes_a_program(solve) {
-            return;
-        }
-        let expected: BTreeSet<&str> = subject
-            .tests
-            .iter()
-            .flat_map(|text| literal::literals(&text.text))
-            .take(MOST)
-            .map(|literal| literal.value.trim_end_matches("\\n"))
-            .filter(|value| value.chars().count() >= 3 && !subject.is_shown_to_agent(value))
-            .collect();
-        let same = solve.lines().filter(|(_, there)| !there.trim_start().starts_with('#')).find_map(
-            |(line, there)| {
-                let value = expected.iter().find(|value| is_answer(value) && writes_value(there, value))?;
-                Some((line, *value))
-            },
-        );
-        let hint = "compute the answer from the inputs, so that the solution proves the task solvable";
-        let shown = pipelines.iter().any(|pipeline| pipeline.line > 0) && is_shown(subject, solve);
-        if let Some((line, value)) = same {
-            let short: String = value.chars().take(40).collect();
-            let message = format!("only writes what the tests expect: `{short}`");
-            found.push(Finding::new(Severity::Warning, self.code(), &solve.file, message, hint).at(line));
-        } else if !shown {
-            let message = format!("only writes text ({} bytes): nothing is computed", solve.text.len());
-            found.push(Finding::new(Severity::Info, self.code(), &solve.file, message, hint).at(1));
-        }
+    let expected: BTreeSet<&str> = subject
+        .tests
+        .iter()
+        .flat_map(|text| literal::literals(&text.text))
+        .take(MOST)
+        .map(|literal| literal.value.trim_end_matches("\\n"))
+        .filter(|value| value.chars().count() >= 3 && !subject.is_shown_to_agent(value))
+        .collect();
+    let same =
+        solve.lines().filter(|(_, there)| !there.trim_start().starts_with('#')).find_map(|(line, there)| {
+            let value = expected.iter().find(|value| is_answer(value) && writes_value(there, value))?;
+            Some((line, *value))
+        });
+    let hint = "compute the answer from the inputs, so that the solution proves the task solvable";
+    let shown = pipelines.iter().any(|pipeline| pipeline.line > 0) && is_shown(subject, solve);
+    if let Some((line, value)) = same {
+        let short: String = value.chars().take(40).collect();
+        let message = format!("only writes what the tests expect: `{short}`");
+        found.push(Finding::new(Severity::Warning, RULE.code, &solve.file, message, hint).at(line));
+    } else if !shown {
+        let message = format!("only writes text ({} bytes): nothing is computed", solve.text.len());
+        found.push(Finding::new(Severity::Info, RULE.code, &solve.file, message, hint).at(1));
     }
 }
 

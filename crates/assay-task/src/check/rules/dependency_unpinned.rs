@@ -3,52 +3,41 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::shell::{self, Pipeline};
 use crate::check::subject::{Subject, Text};
 
-pub(super) struct DependencyUnpinned;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "dependency-unpinned",
+    levels: "warn, info",
+    summary: "packages without a version: pip, uv, npm and requirements files (warn; info if bounded), apt (info)",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for DependencyUnpinned {
-    fn code(&self) -> &'static str {
-        "dependency-unpinned"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "packages without a version: pip, uv, npm and requirements files (warn; info if bounded), apt (info)"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let hint = "pin the version, so that results stay comparable over time";
-        for (text, pipelines) in scripts(subject) {
-            for pipeline in &pipelines {
-                for command in &pipeline.commands {
-                    let (level, loose) = unpinned(command);
-                    if !loose.is_empty() {
-                        let level = level.min(weight(&loose));
-                        let message = message(&loose);
-                        found.push(
-                            Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line),
-                        );
-                    }
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    let hint = "pin the version, so that results stay comparable over time";
+    for (text, pipelines) in scripts(subject) {
+        for pipeline in &pipelines {
+            for command in &pipeline.commands {
+                let (level, loose) = unpinned(command);
+                if !loose.is_empty() {
+                    let level = level.min(weight(&loose));
+                    let message = message(&loose);
+                    found.push(Finding::new(level, RULE.code, &text.file, message, hint).at(pipeline.line));
                 }
             }
         }
-        let listed = subject.environment.iter().chain(&subject.tests).chain(&subject.solution);
-        for text in listed.filter(|text| text.name().starts_with("requirements") && text.extension() == "txt")
-        {
-            for (line, there) in text.lines() {
-                let package = there.split('#').next().unwrap_or_default().trim();
-                let package = package.split(';').next().unwrap_or_default().trim();
-                if !package.is_empty() && !package.starts_with('-') && !is_pinned(package) {
-                    let message = message(&[package]);
-                    let level = weight(&[package]);
-                    found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));
-                }
+    }
+    let listed = subject.environment.iter().chain(&subject.tests).chain(&subject.solution);
+    for text in listed.filter(|text| text.name().starts_with("requirements") && text.extension() == "txt") {
+        for (line, there) in text.lines() {
+            let package = there.split('#').next().unwrap_or_default().trim();
+            let package = package.split(';').next().unwrap_or_default().trim();
+            if !package.is_empty() && !package.starts_with('-') && !is_pinned(package) {
+                let message = message(&[package]);
+                let level = weight(&[package]);
+                found.push(Finding::new(level, RULE.code, &text.file, message, hint).at(line));
             }
         }
     }

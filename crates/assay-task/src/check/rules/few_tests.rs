@@ -5,54 +5,46 @@ use std::path::PathBuf;
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::{Subject, Text};
 
-pub(super) struct FewTests;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "few-tests",
+    levels: "warn, info",
+    summary: "fewer than ten tests, as far as they can be counted (warn: also fewer than three assertions), and no `few_tests = \"reason\"` under `[metadata.assay]`",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for FewTests {
-    fn code(&self) -> &'static str {
-        "few-tests"
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    let reason = subject.task.config.metadata.get("assay").and_then(|own| own.get("few_tests"));
+    if reason.and_then(toml::Value::as_str).is_some_and(|reason| !reason.trim().is_empty()) {
+        return;
     }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
+    let Some(first) = subject.tests.iter().find(|text| text.is_code()) else { return };
+    let mut count = Count::default();
+    for text in subject.tests.iter().filter(|text| text.is_code()) {
+        count.add(text);
     }
-
-    fn summary(&self) -> &'static str {
-        "fewer than ten tests, as far as they can be counted (warn: also fewer than three assertions), and no `few_tests = \"reason\"` under `[metadata.assay]`"
+    let tests = count.tests();
+    let checks = tests.max(count.asserts);
+    if tests >= ENOUGH {
+        return;
     }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let reason = subject.task.config.metadata.get("assay").and_then(|own| own.get("few_tests"));
-        if reason.and_then(toml::Value::as_str).is_some_and(|reason| !reason.trim().is_empty()) {
-            return;
-        }
-        let Some(first) = subject.tests.iter().find(|text| text.is_code()) else { return };
-        let mut count = Count::default();
-        for text in subject.tests.iter().filter(|text| text.is_code()) {
-            count.add(text);
-        }
-        let tests = count.tests();
-        let checks = tests.max(count.asserts);
-        if tests >= ENOUGH {
-            return;
-        }
-        let hint = "test more of the requirements, or set `few_tests = \"reason\"` under `[metadata.assay]`";
-        let file = count.file.unwrap_or_else(|| first.file.clone());
-        // A script that is run may contain any number of tests: those of another file, or one for
-        // each entry of a list.
-        let elsewhere = count.runs && count.named == 0 && count.asserts == 0;
-        let (level, message) = if count.open || elsewhere || tests == 0 {
-            (Severity::Info, format!("the number of tests cannot be counted in the text: at least {tests}"))
-        } else {
-            let level = if checks < LEAST { Severity::Warning } else { Severity::Info };
-            let plural = |count: usize| if count == 1 { "" } else { "s" };
-            let asserts = if checks > tests { format!(" with {checks} assertions") } else { String::new() };
-            (level, format!("{tests} test{}{asserts}, fewer than {ENOUGH}", plural(tests)))
-        };
-        found.push(Finding::new(level, self.code(), file, message, hint));
-    }
+    let hint = "test more of the requirements, or set `few_tests = \"reason\"` under `[metadata.assay]`";
+    let file = count.file.unwrap_or_else(|| first.file.clone());
+    // A script that is run may contain any number of tests: those of another file, or one for
+    // each entry of a list.
+    let elsewhere = count.runs && count.named == 0 && count.asserts == 0;
+    let (level, message) = if count.open || elsewhere || tests == 0 {
+        (Severity::Info, format!("the number of tests cannot be counted in the text: at least {tests}"))
+    } else {
+        let level = if checks < LEAST { Severity::Warning } else { Severity::Info };
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let asserts = if checks > tests { format!(" with {checks} assertions") } else { String::new() };
+        (level, format!("{tests} test{}{asserts}, fewer than {ENOUGH}", plural(tests)))
+    };
+    found.push(Finding::new(level, RULE.code, file, message, hint));
 }
 
 /// The least number of tests that needs no reason.

@@ -3,39 +3,28 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct InstructionConstraints;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "instruction-constraints",
+    levels: "warn",
+    summary: "an instruction without constraints: no requirement, limit, prohibition or format",
+    is_opt_in: true,
+    check,
+};
 
-impl Rule for InstructionConstraints {
-    fn code(&self) -> &'static str {
-        "instruction-constraints"
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    if subject.instructions.is_empty() || !subject.is_english() {
+        return;
     }
-
-    fn levels(&self) -> &'static str {
-        "warn"
+    if subject.instructions.iter().any(|text| states_constraint(&text.text)) {
+        return;
     }
-
-    fn summary(&self) -> &'static str {
-        "an instruction without constraints: no requirement, limit, prohibition or format"
-    }
-
-    fn is_opt_in(&self) -> bool {
-        true
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        if subject.instructions.is_empty() || !subject.is_english() {
-            return;
-        }
-        if subject.instructions.iter().any(|text| states_constraint(&text.text)) {
-            return;
-        }
-        let hint = "list what the result has to satisfy: limits, precision, what must not change, what is not allowed";
-        let message = "no constraints";
-        found.push(Finding::new(Severity::Warning, self.code(), subject.instruction_file(), message, hint));
-    }
+    let hint =
+        "list what the result has to satisfy: limits, precision, what must not change, what is not allowed";
+    let message = "no constraints";
+    found.push(Finding::new(Severity::Warning, RULE.code, subject.instruction_file(), message, hint));
 }
 
 /// Whether a text contains one of the phrases, word by word: `commonly` contains no `only`.

@@ -4,51 +4,31 @@ use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
 use crate::check::mention;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct InstructionFormat;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "instruction-format",
+    levels: "warn",
+    summary: "an instruction without the format of the result: no format, columns, keys, example, or file extension",
+    is_opt_in: true,
+    check,
+};
 
-impl Rule for InstructionFormat {
-    fn code(&self) -> &'static str {
-        "instruction-format"
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    if subject.instructions.is_empty() || !subject.is_english() {
+        return;
     }
-
-    fn levels(&self) -> &'static str {
-        "warn"
-    }
-
-    fn summary(&self) -> &'static str {
-        "an instruction without the format of the result: no format, columns, keys, example, or file extension"
-    }
-
-    fn is_opt_in(&self) -> bool {
-        true
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        if subject.instructions.is_empty() || !subject.is_english() {
-            return;
-        }
-        let said = subject.instructions.iter().any(|text| {
-            let lower = text.text.to_lowercase();
-            text.text.contains("```")
-                || WORDS.iter().any(|word| lower.contains(word))
-                || mention::mentions(&text.text)
-                    .iter()
-                    .any(|mention| mention::extension(&mention.path).is_some())
-        });
-        if !said {
-            let hint = "describe the result: format, columns, keys, units, an example";
-            let message = "the format of the result is not specified";
-            found.push(Finding::new(
-                Severity::Warning,
-                self.code(),
-                subject.instruction_file(),
-                message,
-                hint,
-            ));
-        }
+    let said = subject.instructions.iter().any(|text| {
+        let lower = text.text.to_lowercase();
+        text.text.contains("```")
+            || WORDS.iter().any(|word| lower.contains(word))
+            || mention::mentions(&text.text).iter().any(|mention| mention::extension(&mention.path).is_some())
+    });
+    if !said {
+        let hint = "describe the result: format, columns, keys, units, an example";
+        let message = "the format of the result is not specified";
+        found.push(Finding::new(Severity::Warning, RULE.code, subject.instruction_file(), message, hint));
     }
 }
 

@@ -3,36 +3,28 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct InstructionLength;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "instruction-length",
+    levels: "warn, info",
+    summary: "an instruction of fewer than 8 words, or of more than 1,500",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for InstructionLength {
-    fn code(&self) -> &'static str {
-        "instruction-length"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "an instruction of fewer than 8 words, or of more than 1,500"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        for text in &subject.instructions {
-            let words = count(&text.text);
-            if (1..LEAST).contains(&words) {
-                let message = format!("{words} words: too short to say what is checked");
-                let hint = "state the result, its path and its format";
-                found.push(Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(1));
-            } else if words > MOST {
-                let message = format!("{words} words: too long for most agents to follow");
-                let hint = "move data and specifications to files in the environment";
-                found.push(Finding::new(Severity::Info, self.code(), &text.file, message, hint).at(1));
-            }
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    for text in &subject.instructions {
+        let words = count(&text.text);
+        if (1..LEAST).contains(&words) {
+            let message = format!("{words} words: too short to say what is checked");
+            let hint = "state the result, its path and its format";
+            found.push(Finding::new(Severity::Warning, RULE.code, &text.file, message, hint).at(1));
+        } else if words > MOST {
+            let message = format!("{words} words: too long for most agents to follow");
+            let hint = "move data and specifications to files in the environment";
+            found.push(Finding::new(Severity::Info, RULE.code, &text.file, message, hint).at(1));
         }
     }
 }

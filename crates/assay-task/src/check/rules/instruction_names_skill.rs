@@ -5,50 +5,42 @@ use std::collections::BTreeSet;
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct InstructionNamesSkill;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "instruction-names-skill",
+    levels: "fail, info",
+    summary: "an instruction that names a skill, asks the agent to use skills, or says where they are: the baseline has none (info, opt-in: an ordinary word that is also a skill's name)",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for InstructionNamesSkill {
-    fn code(&self) -> &'static str {
-        "instruction-names-skill"
-    }
-
-    fn levels(&self) -> &'static str {
-        "fail, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "an instruction that names a skill, asks the agent to use skills, or says where they are: the baseline has none (info, opt-in: an ordinary word that is also a skill's name)"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let mut names: BTreeSet<&str> = BTreeSet::new();
-        names.extend(subject.skills.iter().map(|skill| skill.name.as_str()));
-        names.extend(subject.task.required_skills.iter().map(String::as_str));
-        names.extend(subject.context.library.iter().map(|skill| skill.name.as_str()));
-        let hint = "describe the result, not the means: the condition decides which skills an agent gets";
-        for (text, line, there) in subject.instruction_lines() {
-            let lower = there.to_lowercase();
-            let told = WORDS.iter().find(|word| lower.contains(**word)).map(|word| (*word).to_owned());
-            if let Some(phrase) = told.or_else(|| use_of_skills(&lower)) {
-                let message = format!("asks the agent to use skills: `{phrase}`");
-                found.push(Finding::new(Severity::Error, self.code(), &text.file, message, hint).at(line));
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    names.extend(subject.skills.iter().map(|skill| skill.name.as_str()));
+    names.extend(subject.task.required_skills.iter().map(String::as_str));
+    names.extend(subject.context.library.iter().map(|skill| skill.name.as_str()));
+    let hint = "describe the result, not the means: the condition decides which skills an agent gets";
+    for (text, line, there) in subject.instruction_lines() {
+        let lower = there.to_lowercase();
+        let told = WORDS.iter().find(|word| lower.contains(**word)).map(|word| (*word).to_owned());
+        if let Some(phrase) = told.or_else(|| use_of_skills(&lower)) {
+            let message = format!("asks the agent to use skills: `{phrase}`");
+            found.push(Finding::new(Severity::Error, RULE.code, &text.file, message, hint).at(line));
+        }
+        for name in &names {
+            if !contains_name(&lower, &name.to_lowercase()) {
+                continue;
             }
-            for name in &names {
-                if !contains_name(&lower, &name.to_lowercase()) {
-                    continue;
-                }
-                // A plain word such as `pdf` can mean a thing or a skill.
-                let plain = !name.contains(['-', '_']) && !lower.contains("skill");
-                if plain && !subject.context.all_rules {
-                    continue;
-                }
-                let level = if plain { Severity::Info } else { Severity::Error };
-                let message = format!("names the skill `{name}`");
-                found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));
+            // A plain word such as `pdf` can mean a thing or a skill.
+            let plain = !name.contains(['-', '_']) && !lower.contains("skill");
+            if plain && !subject.context.all_rules {
+                continue;
             }
+            let level = if plain { Severity::Info } else { Severity::Error };
+            let message = format!("names the skill `{name}`");
+            found.push(Finding::new(level, RULE.code, &text.file, message, hint).at(line));
         }
     }
 }

@@ -4,53 +4,38 @@ use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
 use crate::check::mention;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::{Subject, Text};
 
-pub(super) struct InstructionOrder;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "instruction-order",
+    levels: "warn",
+    summary: "an instruction that starts with the request and describes afterwards what is given",
+    is_opt_in: true,
+    check,
+};
 
-impl Rule for InstructionOrder {
-    fn code(&self) -> &'static str {
-        "instruction-order"
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    if !subject.is_english() {
+        return;
     }
-
-    fn levels(&self) -> &'static str {
-        "warn"
-    }
-
-    fn summary(&self) -> &'static str {
-        "an instruction that starts with the request and describes afterwards what is given"
-    }
-
-    fn is_opt_in(&self) -> bool {
-        true
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        if !subject.is_english() {
-            return;
+    for text in &subject.instructions {
+        let parts = parts(text);
+        // Any statement before the request is context: only the first sentence is judged.
+        let Some(first) = parts.iter().position(|part| !part.is_heading) else { continue };
+        if !is_request(&parts[first].text) || parts[..first].iter().any(is_context_heading) {
+            continue;
         }
-        for text in &subject.instructions {
-            let parts = parts(text);
-            // Any statement before the request is context: only the first sentence is judged.
-            let Some(first) = parts.iter().position(|part| !part.is_heading) else { continue };
-            if !is_request(&parts[first].text) || parts[..first].iter().any(is_context_heading) {
-                continue;
-            }
-            let later = parts[first + 1..].iter().find(|part| {
-                if part.is_heading { is_context_heading(part) } else { is_given(&part.text, subject) }
-            });
-            if let Some(later) = later {
-                let message = format!(
-                    "the request comes before its context: line {} describes what is given",
-                    later.line
-                );
-                let hint = "describe the situation and the input first, then what to do";
-                found.push(
-                    Finding::new(Severity::Warning, self.code(), &text.file, message, hint)
-                        .at(parts[first].line),
-                );
-            }
+        let later = parts[first + 1..].iter().find(|part| {
+            if part.is_heading { is_context_heading(part) } else { is_given(&part.text, subject) }
+        });
+        if let Some(later) = later {
+            let message =
+                format!("the request comes before its context: line {} describes what is given", later.line);
+            let hint = "describe the situation and the input first, then what to do";
+            found.push(
+                Finding::new(Severity::Warning, RULE.code, &text.file, message, hint).at(parts[first].line),
+            );
         }
     }
 }

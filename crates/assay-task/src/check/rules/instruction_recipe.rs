@@ -3,43 +3,31 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::{Subject, Text};
 
-pub(super) struct InstructionRecipe;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "instruction-recipe",
+    levels: "warn",
+    summary: "an instruction that is a recipe: many numbered steps, or commands to run",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for InstructionRecipe {
-    fn code(&self) -> &'static str {
-        "instruction-recipe"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn"
-    }
-
-    fn summary(&self) -> &'static str {
-        "an instruction that is a recipe: many numbered steps, or commands to run"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        for text in &subject.instructions {
-            let steps: Vec<usize> =
-                text.lines().filter(|(_, line)| is_step(line)).map(|(line, _)| line).collect();
-            let hint =
-                "describe the result, not the steps: a recipe in the instruction hides the effect of a skill";
-            if steps.len() >= STEPS {
-                let message = format!("{} numbered steps: it prescribes how, not only what", steps.len());
-                found.push(
-                    Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(steps[0]),
-                );
-            }
-            let commands = commands(text);
-            if commands.len() >= COMMANDS {
-                let message = format!("{} commands to run", commands.len());
-                found.push(
-                    Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(commands[0]),
-                );
-            }
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    for text in &subject.instructions {
+        let steps: Vec<usize> =
+            text.lines().filter(|(_, line)| is_step(line)).map(|(line, _)| line).collect();
+        let hint =
+            "describe the result, not the steps: a recipe in the instruction hides the effect of a skill";
+        if steps.len() >= STEPS {
+            let message = format!("{} numbered steps: it prescribes how, not only what", steps.len());
+            found.push(Finding::new(Severity::Warning, RULE.code, &text.file, message, hint).at(steps[0]));
+        }
+        let commands = commands(text);
+        if commands.len() >= COMMANDS {
+            let message = format!("{} commands to run", commands.len());
+            found.push(Finding::new(Severity::Warning, RULE.code, &text.file, message, hint).at(commands[0]));
         }
     }
 }

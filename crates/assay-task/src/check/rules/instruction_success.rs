@@ -3,47 +3,29 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct InstructionSuccess;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "instruction-success",
+    levels: "warn",
+    summary: "an instruction without success criteria",
+    is_opt_in: true,
+    check,
+};
 
-impl Rule for InstructionSuccess {
-    fn code(&self) -> &'static str {
-        "instruction-success"
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    if subject.instructions.is_empty() || !subject.is_english() {
+        return;
     }
-
-    fn levels(&self) -> &'static str {
-        "warn"
-    }
-
-    fn summary(&self) -> &'static str {
-        "an instruction without success criteria"
-    }
-
-    fn is_opt_in(&self) -> bool {
-        true
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        if subject.instructions.is_empty() || !subject.is_english() {
-            return;
-        }
-        let said = subject.instructions.iter().any(|text| {
-            let lower = text.text.to_lowercase();
-            WORDS.iter().any(|word| lower.contains(word))
-        });
-        if !said {
-            let hint = "state the criteria: what must exist, with what content, and what must not change";
-            let message = "no success criteria";
-            found.push(Finding::new(
-                Severity::Warning,
-                self.code(),
-                subject.instruction_file(),
-                message,
-                hint,
-            ));
-        }
+    let said = subject.instructions.iter().any(|text| {
+        let lower = text.text.to_lowercase();
+        WORDS.iter().any(|word| lower.contains(word))
+    });
+    if !said {
+        let hint = "state the criteria: what must exist, with what content, and what must not change";
+        let message = "no success criteria";
+        found.push(Finding::new(Severity::Warning, RULE.code, subject.instruction_file(), message, hint));
     }
 }
 

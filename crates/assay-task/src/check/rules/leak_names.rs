@@ -4,65 +4,56 @@ use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
 use crate::check::mention;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::rules::leak_words::Side;
 use crate::check::subject::{Subject, Text};
 use crate::check::words::is_import;
 
-pub(super) struct LeakNames;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "leak-names",
+    levels: "warn, info",
+    summary: "paths (warn) and file names (info) that a skill shares with the task; in tests and solution only those not shown to the agent",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for LeakNames {
-    fn code(&self) -> &'static str {
-        "leak-names"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "paths (warn) and file names (info) that a skill shares with the task; in tests and solution only those not shown to the agent"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        for skill in &subject.skills {
-            let own = |path: &str| {
-                skill.files.iter().any(|file| {
-                    file.to_str() == Some(path)
-                        || file.file_name().and_then(|name| name.to_str()) == Some(mention::name(path))
-                })
-            };
-            let named = mention::all(&skill.texts);
-            for (side, texts) in Side::all(subject) {
-                let mut compared = 0;
-                for (path, (task, line)) in mention::all(texts) {
-                    let Some((from, at)) = named.get(&path) else { continue };
-                    compared += 1;
-                    if compared > MOST {
-                        break;
-                    }
-                    let shown = side != Side::Instruction
-                        && (subject.is_shown_to_agent(&path) || subject.finds(mention::name(&path)));
-                    let says = |text: &Text, line: usize| {
-                        text.text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned()
-                    };
-                    let used = is_import(&says(task, line)) || is_import(&says(from, *at));
-                    if own(&path)
-                        || shown
-                        || used
-                        || is_usual(&path)
-                        || leads_to_skills(&path)
-                        || SYSTEM.iter().any(|system| path.starts_with(system))
-                    {
-                        continue;
-                    }
-                    let level = if path.contains('/') { Severity::Warning } else { Severity::Info };
-                    let message =
-                        format!("the skill `{}` and the {} both name {path}", skill.name, side.word());
-                    let hint = "a skill should not contain this task's paths";
-                    let (skill, task) = (from.span(*at, *at), task.span(line, line));
-                    found.push(Finding::shared(level, self.code(), message, hint, skill, task));
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    for skill in &subject.skills {
+        let own = |path: &str| {
+            skill.files.iter().any(|file| {
+                file.to_str() == Some(path)
+                    || file.file_name().and_then(|name| name.to_str()) == Some(mention::name(path))
+            })
+        };
+        let named = mention::all(&skill.texts);
+        for (side, texts) in Side::all(subject) {
+            let mut compared = 0;
+            for (path, (task, line)) in mention::all(texts) {
+                let Some((from, at)) = named.get(&path) else { continue };
+                compared += 1;
+                if compared > MOST {
+                    break;
                 }
+                let shown = side != Side::Instruction
+                    && (subject.is_shown_to_agent(&path) || subject.finds(mention::name(&path)));
+                let says = |text: &Text, line: usize| {
+                    text.text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned()
+                };
+                let used = is_import(&says(task, line)) || is_import(&says(from, *at));
+                if own(&path)
+                    || shown
+                    || used
+                    || is_usual(&path)
+                    || leads_to_skills(&path)
+                    || SYSTEM.iter().any(|system| path.starts_with(system))
+                {
+                    continue;
+                }
+                let level = if path.contains('/') { Severity::Warning } else { Severity::Info };
+                let message = format!("the skill `{}` and the {} both name {path}", skill.name, side.word());
+                let hint = "a skill should not contain this task's paths";
+                let (skill, task) = (from.span(*at, *at), task.span(line, line));
+                found.push(Finding::shared(level, RULE.code, message, hint, skill, task));
             }
         }
     }

@@ -3,40 +3,32 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::{SkillTexts, Subject, Text};
 use crate::check::words::{GRAM, Index, Known, Lexicon, Run};
 
-pub(super) struct LeakWords;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "leak-words",
+    levels: "warn, info",
+    summary: "ten or more consecutive words that a skill shares with instruction, tests or solution; warn from twelve on, except between programs of a skill and of a test",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for LeakWords {
-    fn code(&self) -> &'static str {
-        "leak-words"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "ten or more consecutive words that a skill shares with instruction, tests or solution; warn from twelve on, except between programs of a skill and of a test"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        for shared in
-            shared(subject).into_iter().filter(|shared| !shared.is_answer() && shared.run.words >= LEAST)
-        {
-            let both = shared.side == Side::Tests && shared.task.is_code() && shared.from.is_code();
-            let level = if both || shared.run.words < WARN { Severity::Info } else { Severity::Warning };
-            let message = format!(
-                "the skill `{}` and the {} share {} consecutive words",
-                shared.skill.name,
-                shared.side.word(),
-                shared.run.words
-            );
-            let hint = "a skill should teach the kind of work, not this task: rephrase it";
-            found.push(shared.finding(level, self.code(), message, hint));
-        }
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    for shared in
+        shared(subject).into_iter().filter(|shared| !shared.is_answer() && shared.run.words >= LEAST)
+    {
+        let both = shared.side == Side::Tests && shared.task.is_code() && shared.from.is_code();
+        let level = if both || shared.run.words < WARN { Severity::Info } else { Severity::Warning };
+        let message = format!(
+            "the skill `{}` and the {} share {} consecutive words",
+            shared.skill.name,
+            shared.side.word(),
+            shared.run.words
+        );
+        let hint = "a skill should teach the kind of work, not this task: rephrase it";
+        found.push(shared.finding(level, RULE.code, message, hint));
     }
 }
 

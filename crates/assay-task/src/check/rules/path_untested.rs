@@ -6,42 +6,34 @@ use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
 use crate::check::mention;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::{Subject, Text};
 
-pub(super) struct PathUntested;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "path-untested",
+    levels: "warn",
+    summary: "a file that the instruction asks for and no test checks",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for PathUntested {
-    fn code(&self) -> &'static str {
-        "path-untested"
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    if subject.tests.is_empty() {
+        return;
     }
-
-    fn levels(&self) -> &'static str {
-        "warn"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a file that the instruction asks for and no test checks"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        if subject.tests.is_empty() {
-            return;
-        }
-        let mut seen = BTreeSet::new();
-        for text in &subject.instructions {
-            for (line, path) in requested_files(text) {
-                let name = mention::name(&path);
-                // A file of the environment, or one that the Dockerfile mentions, is an input.
-                let is_input =
-                    subject.finds(name) || subject.environment.iter().any(|file| file.text.contains(name));
-                if is_input || !seen.insert(path.clone()) || is_read_by_tests(subject, &path) {
-                    continue;
-                }
-                let message = format!("asks for {path}, which no test checks");
-                let hint = "test it, or remove it from the instruction";
-                found.push(Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(line));
+    let mut seen = BTreeSet::new();
+    for text in &subject.instructions {
+        for (line, path) in requested_files(text) {
+            let name = mention::name(&path);
+            // A file of the environment, or one that the Dockerfile mentions, is an input.
+            let is_input =
+                subject.finds(name) || subject.environment.iter().any(|file| file.text.contains(name));
+            if is_input || !seen.insert(path.clone()) || is_read_by_tests(subject, &path) {
+                continue;
             }
+            let message = format!("asks for {path}, which no test checks");
+            let hint = "test it, or remove it from the instruction";
+            found.push(Finding::new(Severity::Warning, RULE.code, &text.file, message, hint).at(line));
         }
     }
 }

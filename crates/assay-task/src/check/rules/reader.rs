@@ -3,45 +3,31 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct Reader;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "structure",
+    levels: "fail, warn, info",
+    summary: "problems found while reading the task, each with its own code: missing parts, unknown keys, links that leave the task, skills baked into the image",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for Reader {
-    fn code(&self) -> &'static str {
-        "structure"
-    }
-
-    fn levels(&self) -> &'static str {
-        "fail, warn, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "problems found while reading the task, each with its own code: missing parts, unknown keys, links that leave the task, skills baked into the image"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        // Requests that no sandbox can meet are a separate rule.
-        let elsewhere = ["gpus", "windows"];
-        let own = subject.task.diagnostics.iter().filter(|said| !elsewhere.contains(&said.code));
-        found.extend(own.map(|said| {
-            let mut finding = Finding::from(said);
-            if NAMES.contains(&said.code) {
-                finding.severity = finding.severity.min(Severity::Info);
-            }
-            finding
-        }));
-        if found.is_empty() && subject.instructions.is_empty() {
-            let hint = "write instruction.md, or one per step";
-            found.push(Finding::new(
-                Severity::Error,
-                self.code(),
-                &subject.task.root,
-                "no instruction",
-                hint,
-            ));
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    // Requests that no sandbox can meet are a separate rule.
+    let elsewhere = ["gpus", "windows"];
+    let own = subject.task.diagnostics.iter().filter(|said| !elsewhere.contains(&said.code));
+    found.extend(own.map(|said| {
+        let mut finding = Finding::from(said);
+        if NAMES.contains(&said.code) {
+            finding.severity = finding.severity.min(Severity::Info);
         }
+        finding
+    }));
+    if found.is_empty() && subject.instructions.is_empty() {
+        let hint = "write instruction.md, or one per step";
+        found.push(Finding::new(Severity::Error, RULE.code, &subject.task.root, "no instruction", hint));
     }
 }
 

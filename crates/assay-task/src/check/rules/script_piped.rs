@@ -3,43 +3,35 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct ScriptPiped;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "script-piped",
+    levels: "warn, info",
+    summary: "a script that is downloaded and run directly; info if its URL contains a version",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for ScriptPiped {
-    fn code(&self) -> &'static str {
-        "script-piped"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a script that is downloaded and run directly; info if its URL contains a version"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        for (text, pipelines) in super::dependency_unpinned::scripts(subject) {
-            for pipeline in &pipelines {
-                let fetch =
-                    pipeline.commands.iter().position(|words| matches!(words[0].as_str(), "curl" | "wget"));
-                let Some(fetch) = fetch else { continue };
-                let runs = pipeline.commands[fetch + 1..].iter().any(|words| {
-                    matches!(words[0].rsplit('/').next(), Some("sh" | "bash" | "python" | "python3"))
-                });
-                if !runs {
-                    continue;
-                }
-                let address = pipeline.commands[fetch].iter().find(|word| word.contains("://"));
-                let address = address.map_or("something", String::as_str);
-                let level = if has_version(address) { Severity::Info } else { Severity::Warning };
-                let message = format!("downloads and runs {address}");
-                let hint = "install a pinned version in the image";
-                found.push(Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line));
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    for (text, pipelines) in super::dependency_unpinned::scripts(subject) {
+        for pipeline in &pipelines {
+            let fetch =
+                pipeline.commands.iter().position(|words| matches!(words[0].as_str(), "curl" | "wget"));
+            let Some(fetch) = fetch else { continue };
+            let runs = pipeline.commands[fetch + 1..].iter().any(|words| {
+                matches!(words[0].rsplit('/').next(), Some("sh" | "bash" | "python" | "python3"))
+            });
+            if !runs {
+                continue;
             }
+            let address = pipeline.commands[fetch].iter().find(|word| word.contains("://"));
+            let address = address.map_or("something", String::as_str);
+            let level = if has_version(address) { Severity::Info } else { Severity::Warning };
+            let message = format!("downloads and runs {address}");
+            let hint = "install a pinned version in the image";
+            found.push(Finding::new(level, RULE.code, &text.file, message, hint).at(pipeline.line));
         }
     }
 }

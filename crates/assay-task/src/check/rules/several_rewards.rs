@@ -8,30 +8,23 @@ use assay_diagnostic::Severity;
 use regex::Regex;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::{Subject, Text};
 
-pub(super) struct SeveralRewards;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "several-rewards",
+    levels: "warn",
+    summary: "a verifier that writes several numbers to reward.json and none of the name `reward`, as far as its text shows",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for SeveralRewards {
-    fn code(&self) -> &'static str {
-        "several-rewards"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a verifier that writes several numbers to reward.json and none of the name `reward`, as far as its text shows"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let Some(file) = writer(&subject.tests) else { return };
-        let message = "the verifier writes several rewards and no key `reward`: a trial passes only if all are 1 or more";
-        let hint = "write the key `reward` (1 if all tests passed), and the tests as a CTRF report";
-        found.push(Finding::new(Severity::Warning, self.code(), file, message, hint));
-    }
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    let Some(file) = writer(&subject.tests) else { return };
+    let message =
+        "the verifier writes several rewards and no key `reward`: a trial passes only if all are 1 or more";
+    let hint = "write the key `reward` (1 if all tests passed), and the tests as a CTRF report";
+    found.push(Finding::new(Severity::Warning, RULE.code, file, message, hint));
 }
 
 /// A key of an object, in quotation marks that may be escaped.

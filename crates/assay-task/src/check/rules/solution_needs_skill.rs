@@ -5,53 +5,45 @@ use std::collections::BTreeSet;
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct SolutionNeedsSkill;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "solution-needs-skill",
+    levels: "warn, info",
+    summary: "a solution that reads or runs files in an agent's skills folder: it shows that the task is solvable with the skills, not without (info: it only looks there)",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for SolutionNeedsSkill {
-    fn code(&self) -> &'static str {
-        "solution-needs-skill"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a solution that reads or runs files in an agent's skills folder: it shows that the task is solvable with the skills, not without (info: it only looks there)"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        // Where the Dockerfile would have put skills, whatever the name of the folder.
-        let baked: BTreeSet<String> = subject
-            .task
-            .environment
-            .skill_copies
-            .iter()
-            .map(|copy| copy.target.to_string_lossy().trim_end_matches('/').to_owned())
-            .filter(|target| target.matches('/').count() >= 2)
-            .collect();
-        for text in &subject.solution {
-            let mut first: Option<(usize, String, bool)> = None;
-            for (line, there) in text.lines() {
-                let start = there.trim_start();
-                if start.starts_with('#') || start.starts_with("//") {
-                    continue;
-                }
-                let Some(place) = place_of_skills(there, &baked) else { continue };
-                let only_looks = text.is_shell() && only_lists_folder(start);
-                if first.as_ref().is_none_or(|(_, _, looked)| *looked && !only_looks) {
-                    first = Some((line, place, only_looks));
-                }
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    // Where the Dockerfile would have put skills, whatever the name of the folder.
+    let baked: BTreeSet<String> = subject
+        .task
+        .environment
+        .skill_copies
+        .iter()
+        .map(|copy| copy.target.to_string_lossy().trim_end_matches('/').to_owned())
+        .filter(|target| target.matches('/').count() >= 2)
+        .collect();
+    for text in &subject.solution {
+        let mut first: Option<(usize, String, bool)> = None;
+        for (line, there) in text.lines() {
+            let start = there.trim_start();
+            if start.starts_with('#') || start.starts_with("//") {
+                continue;
             }
-            let Some((line, place, only_looks)) = first else { continue };
-            let level = if only_looks { Severity::Info } else { Severity::Warning };
-            let message = format!("the solution uses {place}: agents without the skill do not have it");
-            let hint = "move what every agent needs out of the skills; otherwise only conditions with the skill can follow the solution";
-            found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));
+            let Some(place) = place_of_skills(there, &baked) else { continue };
+            let only_looks = text.is_shell() && only_lists_folder(start);
+            if first.as_ref().is_none_or(|(_, _, looked)| *looked && !only_looks) {
+                first = Some((line, place, only_looks));
+            }
         }
+        let Some((line, place, only_looks)) = first else { continue };
+        let level = if only_looks { Severity::Info } else { Severity::Warning };
+        let message = format!("the solution uses {place}: agents without the skill do not have it");
+        let hint = "move what every agent needs out of the skills; otherwise only conditions with the skill can follow the solution";
+        found.push(Finding::new(level, RULE.code, &text.file, message, hint).at(line));
     }
 }
 

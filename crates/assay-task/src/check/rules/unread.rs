@@ -3,34 +3,20 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::subject::Subject;
 
-pub(super) struct Unread;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "unread",
+    levels: "info",
+    summary: "files that are too large, too many or unreadable, so that other rules saw only a part",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for Unread {
-    fn code(&self) -> &'static str {
-        "unread"
-    }
-
-    fn levels(&self) -> &'static str {
-        "info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "files that are too large, too many or unreadable, so that other rules saw only a part"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        for (file, why) in &subject.unread {
-            let hint = "review it manually";
-            found.push(Finding::new(
-                Severity::Info,
-                self.code(),
-                file,
-                format!("not fully checked: {why}"),
-                hint,
-            ));
-        }
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    for (file, why) in &subject.unread {
+        let hint = "review it manually";
+        found.push(Finding::new(Severity::Info, RULE.code, file, format!("not fully checked: {why}"), hint));
     }
 }

@@ -3,45 +3,37 @@
 use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
-use crate::check::rule::Rule;
+use crate::check::rule::TaskRule;
 use crate::check::shell;
 use crate::check::subject::Subject;
 
-pub(super) struct VerifierFetches;
+pub(super) const RULE: TaskRule = TaskRule {
+    code: "verifier-fetches",
+    levels: "warn, info",
+    summary: "a verifier that downloads packages, reported once per file: with `verifier_network = true` it depends on a server (info), otherwise it fails (warn if the experiment sets it)",
+    is_opt_in: false,
+    check,
+};
 
-impl Rule for VerifierFetches {
-    fn code(&self) -> &'static str {
-        "verifier-fetches"
-    }
-
-    fn levels(&self) -> &'static str {
-        "warn, info"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a verifier that downloads packages, reported once per file: with `verifier_network = true` it depends on a server (info), otherwise it fails (warn if the experiment sets it)"
-    }
-
-    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let refused = subject.context.verifier_network == Some(false);
-        let level = if refused { Severity::Warning } else { Severity::Info };
-        for text in subject.tests.iter().filter(|text| text.is_shell()) {
-            let pipelines = shell::script(&text.text);
-            let all: Vec<(usize, String)> = pipelines
-                .iter()
-                .flat_map(|pipeline| pipeline.commands.iter().map(move |command| (pipeline.line, command)))
-                .filter_map(|(line, command)| Some((line, fetches(command)?)))
-                .collect();
-            let Some((line, first)) = all.first() else { continue };
-            let more = match all.len() - 1 {
-                0 => String::new(),
-                1 => ", and one more command".to_owned(),
-                more => format!(", and by {more} more commands"),
-            };
-            let message = format!("the verifier downloads packages with `{first}`{more}");
-            let hint = "install them in the image, or set `verifier_network = true` in the experiment";
-            found.push(Finding::new(level, self.code(), &text.file, message, hint).at(*line));
-        }
+fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    let refused = subject.context.verifier_network == Some(false);
+    let level = if refused { Severity::Warning } else { Severity::Info };
+    for text in subject.tests.iter().filter(|text| text.is_shell()) {
+        let pipelines = shell::script(&text.text);
+        let all: Vec<(usize, String)> = pipelines
+            .iter()
+            .flat_map(|pipeline| pipeline.commands.iter().map(move |command| (pipeline.line, command)))
+            .filter_map(|(line, command)| Some((line, fetches(command)?)))
+            .collect();
+        let Some((line, first)) = all.first() else { continue };
+        let more = match all.len() - 1 {
+            0 => String::new(),
+            1 => ", and one more command".to_owned(),
+            more => format!(", and by {more} more commands"),
+        };
+        let message = format!("the verifier downloads packages with `{first}`{more}");
+        let hint = "install them in the image, or set `verifier_network = true` in the experiment";
+        found.push(Finding::new(level, RULE.code, &text.file, message, hint).at(*line));
     }
 }
 
