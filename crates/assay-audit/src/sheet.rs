@@ -63,14 +63,12 @@ const BLANK: [&str; 3] = ["label_1", "label_2", "note"];
 pub fn to_csv(items: &[Item]) -> String {
     let names = items.first().map_or(&[][..], |item| &item.finding.fields).iter().map(|(name, _)| *name);
     let head: Vec<&str> = ["item"].into_iter().chain(names).chain(BLANK).collect();
-    let mut text = csv::row(&head);
+    let mut rows = vec![head];
     for item in items {
         let values = item.finding.fields.iter().map(|(_, value)| value.as_str());
-        let row: Vec<&str> =
-            [item.item.as_str()].into_iter().chain(values).chain(BLANK.map(|_| "")).collect();
-        text.push_str(&csv::row(&row));
+        rows.push([item.item.as_str()].into_iter().chain(values).chain(BLANK.map(|_| "")).collect());
     }
-    text
+    csv::write_rows(&rows)
 }
 
 /// A sheet as JSON Lines, with blank labels.
@@ -185,7 +183,7 @@ pub fn labels(sheets: &[(String, String)]) -> Result<Labels, SheetError> {
 type Row = BTreeMap<String, String>;
 
 fn csv_rows(text: &str) -> Vec<Row> {
-    let mut rows = csv::rows(text).into_iter();
+    let mut rows = csv::read_rows(text).into_iter();
     let Some(head) = rows.next() else { return Vec::new() };
     rows.map(|row| head.iter().map(|name| name.trim().to_owned()).zip(row).collect()).collect()
 }

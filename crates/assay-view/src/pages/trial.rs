@@ -769,23 +769,17 @@ fn outputs(files: &Attempt, list: &[AttemptFile], prefix: &str) -> Vec<Output> {
 /// The first rows of a CSV or TSV file.
 fn table(path: &std::path::Path, text: &str) -> Vec<Vec<String>> {
     let separator = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("csv") => ',',
-        Some("tsv") => '\t',
+        Some("csv") => b',',
+        Some("tsv") => b'\t',
         _ => return Vec::new(),
     };
-    let row = |text: &str| -> Vec<String> {
-        let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
-        for c in text.chars().take(20_000) {
-            match c {
-                '"' => quoted = !quoted,
-                c if c == separator && !quoted => cells.push(std::mem::take(&mut cell)),
-                c => cell.push(c),
-            }
-        }
-        cells.push(cell);
-        cells.iter().take(TABLE.1).map(|cell| line(cell, 200)).collect()
-    };
-    text.lines().take(TABLE.0).map(row).collect()
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(separator)
+        .from_reader(text.as_bytes());
+    let rows = reader.records().map_while(Result::ok).take(TABLE.0);
+    rows.map(|row| row.iter().take(TABLE.1).map(|cell| line(cell, 200)).collect()).collect()
 }
 
 fn download(at: usize, file: &AttemptFile, prefix: &str) -> (String, Option<String>, String) {
@@ -799,5 +793,24 @@ fn size(bytes: u64) -> String {
         bytes if bytes < 10_000 => counted(bytes, "byte", "bytes"),
         bytes if bytes < 10_000_000 => format!("{} kB", bytes / 1_000),
         bytes => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn tables_are_read_as_spreadsheets_write_them() {
+        let check = |name: &str, text: &str, expected: &[&[&str]]| {
+            assert_eq!(table(Path::new(name), text), expected, "{name}: {text:?}");
+        };
+        check("a.csv", "a,b\n1,\"x, y\"\n", &[&["a", "b"], &["1", "x, y"]]);
+        check("a.csv", "a\n\"say \"\"x\"\"\"\n", &[&["a"], &["say \"x\""]]);
+        check("a.tsv", "a\tb,c\n1\t2\t3\n", &[&["a", "b,c"], &["1", "2", "3"]]);
+        check("a.txt", "a,b\n", &[]);
+        check("a.csv", "", &[]);
     }
 }
