@@ -1,6 +1,7 @@
 //! Drafting an evaluation of a skill from the skill itself.
 //!
 //! - [`needs`]: what a skill requires of an environment, and whether an evaluation can provide it; [`needs_line`] lists it.
+//! - [`directives`]: what a skill tells an agent, with what an agent does that never saw it.
 //! - [`draft`]: the stages of a draft in their order. [`folder`] has their files, [`host`] what they need of their caller,
 //!   [`event`] what they report.
 //! - [`prompts`]: what a model is asked.
@@ -17,6 +18,7 @@
 pub mod author;
 mod complaint;
 mod corpus;
+pub mod directives;
 pub mod draft;
 pub mod error;
 pub mod event;
