@@ -13,7 +13,9 @@ use serde_json::Value;
 
 use crate::author::DraftAuthor;
 use crate::error::{DraftError, Existing, InputFault, SkillFault};
+use crate::directives::{DraftDirective, DraftDirectives};
 use crate::event::{DraftEvent, DraftEvents};
+use crate::evidence::EvidenceModels;
 use crate::experiment;
 use crate::first_message::Redact;
 use crate::folder::{DraftFolder, DraftState, make_folder};
@@ -140,7 +142,7 @@ impl<'a> OpenDraft<'a> {
             _ => list_inputs(&folder.path_of("inputs")),
         };
         let subject = describe_subject(packages, &needs, intents, inputs);
-        Ok(Draft { options, folder, state, _lock: lock, subject, author })
+        Ok(Draft { options, folder, state, _lock: lock, subject, author, helpers: DraftHelpers::default() })
     }
 }
 
@@ -153,6 +155,16 @@ pub struct Draft<'a> {
     _lock: Option<File>,
     subject: DraftSubject,
     author: DraftAuthor,
+    helpers: DraftHelpers,
+}
+
+/// Other models than the author's, opened by [`DraftAuthor::open_helper`].
+#[derive(Debug, Default)]
+pub struct DraftHelpers {
+    /// Does the work with the skill, and reads the items for fairness.
+    pub solver: Option<DraftAuthor>,
+    /// The model whose agent is to be measured; does the work without the skill.
+    pub measured: Option<DraftAuthor>,
 }
 
 /// How the stages of a draft ended.
@@ -173,6 +185,11 @@ impl Draft<'_> {
     /// The model that writes.
     pub fn author(&self) -> &DraftAuthor {
         &self.author
+    }
+
+    /// Has other models work on the tasks.
+    pub fn add_helpers(&mut self, helpers: DraftHelpers) {
+        self.helpers = helpers;
     }
 
     /// The last stage that is complete.
@@ -214,7 +231,8 @@ impl Draft<'_> {
         if self.complete(DraftStage::Needs)? {
             return stopped(true);
         }
-        let ideas = propose_ideas(&self.folder, &self.subject, &self.author, self.state.tasks)?;
+        self.subject.text.directives = read_directives(&self.folder)?;
+        let ideas = propose_ideas(&self.folder, &self.subject, &self.author, self.state.tasks, events)?;
         if self.complete(DraftStage::Ideas)? {
             return stopped(true);
         }
@@ -223,7 +241,15 @@ impl Draft<'_> {
             return stopped(!self.folder.list_tasks().is_empty());
         }
         self.folder.apply_rejections()?;
-        validate_tasks(&self.folder, &self.subject, &self.author, host, events)?;
+        let models = EvidenceModels {
+            author: &self.author,
+            solver: self.helpers.solver.as_ref(),
+            measured: self.helpers.measured.as_ref(),
+        };
+        if models.solver.is_none() {
+            events.handle_event(&DraftEvent::NoSecondModel);
+        }
+        validate_tasks(&self.folder, &self.subject, models, host, events)?;
         let names = self.folder.list_tasks();
         if names.is_empty() {
             self.complete(DraftStage::Validation)?;
@@ -270,6 +296,13 @@ impl Draft<'_> {
             })
             .collect()
     }
+}
+
+/// The directives that tasks may test: those that show what the skill adds, and controls.
+fn read_directives(folder: &DraftFolder) -> Result<Vec<DraftDirective>, DraftError> {
+    let list = DraftDirectives::read_from(folder)?.map(|list| list.directives).unwrap_or_default();
+    let usable = list.into_iter().filter(|directive| directive.is_measurable() || directive.is_control());
+    Ok(usable.collect())
 }
 
 /// A name for a run.

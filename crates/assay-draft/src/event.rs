@@ -76,6 +76,29 @@ pub enum DraftEvent<'a> {
         /// How often the oracle runs.
         oracle_trials: u32,
     },
+    /// Others than the author work on a task.
+    Working {
+        /// The task.
+        task: &'a str,
+        /// What is done, such as "the work without the skill, 2 of 3, by openai:gpt-5".
+        what: &'a str,
+    },
+    /// An item was left out of a task.
+    ItemDropped {
+        /// The task.
+        task: &'a str,
+        /// The item.
+        item: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
+    /// An idea cannot be used.
+    IdeaDropped {
+        /// Its name.
+        idea: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
     /// A task was accepted.
     Accepted(&'a str),
     /// A task was rejected.
@@ -94,6 +117,8 @@ pub enum DraftEvent<'a> {
         /// Most repairs of a task.
         most: usize,
     },
+    /// No other model than the author's does the work with the skill, or reads the items for fairness.
+    NoSecondModel,
     /// No model attempts the tasks.
     NoSolver,
     /// Another model solved a task.

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{DraftError, FolderFault, InputFault};
-use crate::proposal::{Idea, UnusedIntent};
+use crate::ideas::{DroppedIdea, Idea, UnusedIntent};
 use crate::review::Fault;
 use crate::stages::DraftStage;
 
@@ -54,6 +54,9 @@ pub(crate) struct DraftIdeas {
     /// Intents that no idea serves, with the model's reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unused: Vec<UnusedIntent>,
+    /// Ideas that cannot show what the skill adds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dropped: Vec<DroppedIdea>,
 }
 
 /// `proposals/NAME.json`: what a model wrote of a task.

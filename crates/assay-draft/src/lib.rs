@@ -5,8 +5,10 @@
 //! - [`draft`]: the stages of a draft in their order. [`folder`] has their files, [`host`] what they need of their caller,
 //!   [`event`] what they report.
 //! - [`prompts`]: what a model is asked.
-//! - [`proposal`]: ideas of tasks and their files, as a model replies with them, and task folders made of them.
+//! - [`ideas`]: ideas of tasks, as a model replies with them; [`proposal`]: their files, and task folders made of them.
+//! - [`items`]: what is scored of a task, in two sets: goal completion and instruction following.
 //! - [`review`]: faults of a task that can be found without running it; [`validation`] finds the others, and has them repaired.
+//! - [`evidence`]: work of others on a task, without and with the skill, which decides what items stay.
 //! - [`solvers`]: whether another model than the author's solves the tasks.
 //! - [`experiment`]: the experiments that run the tasks; [`headroom`] removes those that are too easy.
 //! - [`status`]: the tasks of a draft, and what its requests used.
@@ -22,6 +24,7 @@ pub mod directives;
 pub mod draft;
 pub mod error;
 pub mod event;
+pub mod evidence;
 pub mod experiment;
 mod first_message;
 pub mod folder;
@@ -29,8 +32,10 @@ pub mod forecast;
 pub mod generate;
 pub mod headroom;
 pub mod host;
+pub mod ideas;
 mod input_files;
 mod intents;
+pub mod items;
 pub mod needs;
 pub mod needs_line;
 pub mod prompts;
