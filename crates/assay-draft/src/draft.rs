@@ -24,7 +24,7 @@ use crate::host::DraftHost;
 use crate::input_files::{copy_inputs, list_inputs};
 use crate::intents::{DraftIntents, read_intents};
 use crate::prompts::versions;
-use crate::solvers::{SolverOptions, check_solver, run_solvers};
+use crate::solvers::{SolverOptions, check_payment, check_solver, run_solvers};
 use crate::sources::Intent;
 use crate::stages::DraftStage;
 use crate::subject::{
@@ -246,8 +246,8 @@ impl Draft<'_> {
             solver: self.helpers.solver.as_ref(),
             measured: self.helpers.measured.as_ref(),
         };
-        if models.solver.is_none() {
-            events.handle_event(&DraftEvent::NoSecondModel);
+        if let Some(model) = models.solver {
+            check_payment(solver, model.name(), host)?;
         }
         validate_tasks(&self.folder, &self.subject, models, host, events)?;
         let names = self.folder.list_tasks();

@@ -93,6 +93,6 @@ pub(crate) fn forecast_draft(
         repairs,
         cached,
         max_usd: model.cap().priced(usd),
-        spent_usd: model.cap().cost_usd(),
+        spent_usd: model.sum_cost(),
     })
 }

@@ -3,7 +3,7 @@
 mod answers;
 mod searches;
 
-pub(crate) use answers::{has_phrase, review_items};
+pub(crate) use answers::review_items;
 
 use assay_judge::{Context, Rubric};
 use assay_retrieval::{shingle_similarity, words};

@@ -142,7 +142,7 @@ pub fn read_status(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<
         usage,
         requests: requests.map(|(sent, _)| sent),
         cached: requests.map(|(_, cached)| cached),
-        cost_usd: model.and_then(|model| model.cap().cost_usd()),
+        cost_usd: model.and_then(DraftAuthor::sum_cost),
     })
 }
 

@@ -8,7 +8,6 @@ use assay_fs::{Caps, FsError, copy_tree};
 use assay_task::Task;
 use assay_task::check::{self, Context, Finding};
 
-use crate::author::DraftAuthor;
 use crate::error::{DraftError, ErrorCause};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::evidence::{
@@ -53,6 +52,13 @@ pub(crate) fn validate_tasks(
 ) -> Result<(), DraftError> {
     let mut instructions: Vec<(String, String)> = Vec::new();
     let tasks = folder.list_tasks();
+    let accepted = folder.read_validation()?.tasks;
+    let is_open = |task: &String| {
+        accepted.get(task).is_none_or(|accepted| accepted.digest != folder_digest(&folder.task_folder(task)))
+    };
+    if models.solver.is_none() && tasks.iter().any(is_open) {
+        events.handle_event(&DraftEvent::NoSecondModel);
+    }
     let result = tasks.iter().try_for_each(|task| {
         let mut validator =
             Validator { folder, subject, models, host: &mut *host, others: &instructions, events };

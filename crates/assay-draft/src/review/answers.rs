@@ -141,7 +141,7 @@ fn join_words(text: &str) -> String {
 }
 
 /// Whether a text has a phrase, whatever its case, and not within a longer word or number.
-pub(crate) fn has_phrase(text: &str, phrase: &str) -> bool {
+fn has_phrase(text: &str, phrase: &str) -> bool {
     let (text, phrase) = (join_words(text).to_lowercase(), join_words(phrase).to_lowercase());
     if phrase.is_empty() {
         return false;

@@ -4,8 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod drafting;
+mod evidence;
 mod fixture;
 mod generate;
+mod ledger;
 mod needs;
 mod proposal;
 mod requests;

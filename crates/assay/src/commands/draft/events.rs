@@ -22,6 +22,11 @@ fn describe_progress(event: &DraftEvent<'_>) -> Option<String> {
         DraftEvent::Checking { task, oracle_trials } => {
             format!("{task}: running the oracle {oracle_trials} times and the no-op check")
         }
+        DraftEvent::Working { task, what } => format!("{task}: {what}"),
+        DraftEvent::ItemDropped { task, item, reason } => {
+            format!("{task}: item {item} left out: {}", clean(reason))
+        }
+        DraftEvent::IdeaDropped { idea, reason } => format!("{idea}: left out: it {}", clean(reason)),
         DraftEvent::Accepted(task) => format!("{task}: accepted"),
         DraftEvent::Rejected { task, reason } => format!("{task}: infeasible: {}", clean(reason)),
         DraftEvent::Repaired { task, repairs, most } => {
@@ -64,6 +69,10 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
                 .to_owned()
         }
         DraftEvent::Unusable { task, reason } => format!("{task}: {}", clean(reason)),
+        DraftEvent::NoSecondModel => {
+            "only the author works on the tasks, so that wrong checks go unnoticed: --solver names another model"
+                .to_owned()
+        }
         DraftEvent::NoSolver => {
             "whether another model solves the tasks has not been checked: --solver names one".to_owned()
         }

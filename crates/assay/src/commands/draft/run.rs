@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use assay_draft::DraftStage;
-use assay_draft::draft::{Draft, DraftOptions, OpenDraft};
+use assay_draft::author::DraftAuthor;
+use assay_draft::draft::{Draft, DraftHelpers, DraftOptions, OpenDraft};
 use assay_draft::headroom::FEWEST_TASKS;
 use assay_draft::solvers::SolverOptions;
 use assay_draft::status::read_status;
@@ -14,6 +15,7 @@ use super::events::print_events;
 use super::host::CommandHost;
 use super::print::{print_result, too_few};
 use crate::args::draft::DraftRunArgs;
+use crate::args::model::ModelAccess;
 use crate::asking::price_of;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -30,6 +32,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     price_of(&args.solver_price)?;
     let author = open_author(&args.flags, open.model_name(), open.replies(), cancel.clone(), ui)?;
     let mut draft = open.begin(author, &events)?;
+    draft.add_helpers(open_helpers(args, draft.author())?);
     if args.dry_run {
         let forecast = draft.forecast_requests()?;
         print_result(ui, &forecast, || forecast.to_text())?;
@@ -54,6 +57,22 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     print_result(ui, &status, || status.to_text())?;
     ui.note(&describe_next(&draft));
     Ok(if has_tasks { Status::Done } else { Status::DidNotHold })
+}
+
+/// The other models that work on the tasks. A script is none: it answers no request.
+fn open_helpers(args: &DraftRunArgs, author: &DraftAuthor) -> Result<DraftHelpers, Failure> {
+    let Some(spec) = args.solver.as_deref().filter(|spec| !spec.starts_with("scripted:")) else {
+        return Ok(DraftHelpers::default());
+    };
+    let access = ModelAccess {
+        base_url: args.solver_base_url.clone(),
+        api_key_env: args.solver_api_key_env.clone(),
+        price: args.solver_price.clone(),
+        max_usd: None,
+    };
+    let model = access.open_model_on_use("--solver", spec)?;
+    let solver = author.open_helper(model, price_of(&args.solver_price)?)?;
+    Ok(DraftHelpers { solver: Some(solver), measured: None })
 }
 
 fn options_of(args: &DraftRunArgs) -> DraftOptions<'_> {
