@@ -25,8 +25,8 @@ fn check(text: &str, expected: &[&str]) {
 #[test]
 fn sentences_that_tell_are_statements_and_descriptions_are_none() {
     check(
-        "# T\n\n## Firing\n\nKilns are hot. Fire pots at 1,040 degrees. Never open the lid.\nThe lid is heavy.\n",
-        &["5 Fire pots at 1,040 degrees.", "5 Never open the lid."],
+        "# T\n\n## Firing\n\nKilns are hot. Heat the pots to 1,040 degrees. Never open the lid.\nThe lid is heavy.\n",
+        &["5 Heat the pots to 1,040 degrees.", "5 Never open the lid."],
     );
     check(
         "# T\n\n## Firing\n\nIf a pot cracks, log it in `cracks.csv`.\n",
@@ -48,7 +48,7 @@ fn items_are_statements_and_lists_of_names_are_one() {
     );
     check(
         "# T\n\n## Rules\n\nKeep away from the kiln:\n\n- children\n- wet clay\n\nThen wait.\n",
-        &["5,7-8 Keep away from the kiln: children wet clay", "10 Then wait."],
+        &["5,7-8 Keep away from the kiln: children; wet clay", "10 Then wait."],
     );
 }
 
@@ -99,8 +99,7 @@ fn a_long_package_has_fewer_statements_for_its_length_and_references_are_joined_
     let of_main = found.statements.iter().filter(|statement| statement.file == "SKILL.md").count();
     assert_eq!((of_main, found.statements.len() <= STATEMENTS), (10, true), "{}", found.statements.len());
     let joined = found.statements.iter().find(|statement| statement.file == "references/parts.md").unwrap();
-    assert!(joined.text.starts_with("Part 0: Fire the pot"), "{joined:?}");
-    assert_eq!(joined.lines, [(1, 22)]);
+    assert_eq!(joined.lines, [(3, 22)], "{joined:?}");
 }
 
 #[test]
