@@ -8,6 +8,8 @@ use assay_safety::Finding;
 use assay_skill::corpus::input::BadLine;
 use assay_trace::read::TraceError;
 
+use crate::error::DraftError;
+
 /// Something that happened.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -32,6 +34,8 @@ pub enum DraftEvent<'a> {
         /// How many there are.
         count: usize,
     },
+    /// The document of a skill cannot be read, and the skill is left out.
+    UnreadableSkill(&'a DraftError),
     /// A corpus has no record.
     NoRecords(&'a Path),
     /// Skills of a library have one id.
@@ -60,6 +64,17 @@ pub enum DraftEvent<'a> {
     },
     /// A draft was begun with other prompts.
     OtherPrompts,
+    /// The directives of the skill were listed: how many.
+    Directives(usize),
+    /// No model that is to be measured was asked what it does without the skill.
+    NoProbe,
+    /// The model that is to be measured was asked what it does without the skill.
+    Probed {
+        /// Directives that it follows anyway.
+        known: usize,
+        /// Directives that it does not follow.
+        unknown: usize,
+    },
     /// What the model wrote of a task cannot be used.
     Unusable {
         /// The task.

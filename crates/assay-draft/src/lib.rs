@@ -5,6 +5,7 @@
 //! - [`draft`]: the stages of a draft in their order. [`folder`] has their files, [`host`] what they need of their caller,
 //!   [`event`] what they report.
 //! - [`prompts`]: what a model is asked.
+//! - [`probe`]: what the model that is to be measured does without the skill.
 //! - [`ideas`]: ideas of tasks, as a model replies with them; [`proposal`]: their files, and task folders made of them.
 //! - [`items`]: what is scored of a task, in two sets: goal completion and instruction following.
 //! - [`review`]: faults of a task that can be found without running it; [`validation`] finds the others, and has them repaired.
@@ -38,6 +39,7 @@ mod intents;
 pub mod items;
 pub mod needs;
 pub mod needs_line;
+pub mod probe;
 pub mod prompts;
 pub mod proposal;
 pub mod requests;

@@ -65,6 +65,23 @@ pub const FAIRNESS_SYSTEM: Prompt =
 /// Asks which items are unfair.
 pub const FAIRNESS: Prompt = Prompt { name: "fairness", text: include_str!("../prompts/fairness.md") };
 
+/// The system message of requests for directives.
+pub const DIRECTIVES_SYSTEM: Prompt =
+    Prompt { name: "directives-system", text: include_str!("../prompts/directives-system.md") };
+/// Asks for the directives of a skill.
+pub const DIRECTIVES: Prompt = Prompt { name: "directives", text: include_str!("../prompts/directives.md") };
+/// The system message of a probe.
+pub const PROBE_SYSTEM: Prompt =
+    Prompt { name: "probe-system", text: include_str!("../prompts/probe-system.md") };
+/// Asks what a model would do without the skill.
+pub const PROBE: Prompt = Prompt { name: "probe", text: include_str!("../prompts/probe.md") };
+/// The system message of comparisons.
+pub const PROBE_COMPARE_SYSTEM: Prompt =
+    Prompt { name: "probe-compare-system", text: include_str!("../prompts/probe-compare-system.md") };
+/// Asks whether replies to [`PROBE`] meet answers.
+pub const PROBE_COMPARE: Prompt =
+    Prompt { name: "probe-compare", text: include_str!("../prompts/probe-compare.md") };
+
 impl Prompt {
     /// The first 12 digits of the text's digest.
     pub fn version(&self) -> String {
@@ -89,8 +106,9 @@ impl Prompt {
 /// The versions of all prompts, by name.
 pub fn versions() -> BTreeMap<String, String> {
     let all = [
-        SYSTEM, IDEAS, FILES, DOUBLES, SEVERAL, INTENTS, INPUTS, GENERATOR, REPAIR, DIRECTIVE_LIST, WORK_SYSTEM,
-        WITHOUT, WITH, FAIRNESS_SYSTEM, FAIRNESS,
+        DIRECTIVES_SYSTEM, DIRECTIVES, PROBE_SYSTEM, PROBE, PROBE_COMPARE_SYSTEM, PROBE_COMPARE, SYSTEM, IDEAS, FILES,
+        DOUBLES, SEVERAL, INTENTS, INPUTS, GENERATOR, REPAIR, DIRECTIVE_LIST, WORK_SYSTEM, WITHOUT, WITH, FAIRNESS_SYSTEM,
+        FAIRNESS,
     ];
     all.iter().map(|prompt| (prompt.name.to_owned(), prompt.version())).collect()
 }

@@ -25,6 +25,9 @@ pub struct DraftDirective {
     /// The circumstance in which a result differs; absent if it is unknown.
     #[serde(default)]
     pub relevant_when: Option<String>,
+    /// How somebody who never saw it is asked what they would do, without the answer; absent if nobody wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// What an agent that follows it writes or does: the name, limit, marker, order or formula.
     #[serde(default)]
     pub answer: Option<String>,
@@ -131,6 +134,35 @@ pub enum DirectiveSource {
 const KNOWN_AT_MOST: u8 = 3;
 
 impl DraftDirective {
+    /// A directive of which only the place and the words are known.
+    pub(crate) fn of_words(
+        skill: &str,
+        file: &str,
+        lines: DirectiveLines,
+        quote: String,
+        text: String,
+    ) -> Self {
+        Self {
+            id: String::new(),
+            skill: skill.to_owned(),
+            file: file.to_owned(),
+            lines,
+            quote,
+            text,
+            relevant_when: None,
+            question: None,
+            answer: None,
+            default: None,
+            class: None,
+            known: None,
+            seen_in: None,
+            readings: Vec::new(),
+            requires: None,
+            doubt: None,
+            by: DirectiveSource::Rules,
+        }
+    }
+
     /// Whether an item of a task can show that the skill adds it: knowledge or a convention that at most three of ten
     /// agents follow anyway, that can be understood in one way, and that the result shows.
     pub fn is_measurable(&self) -> bool {

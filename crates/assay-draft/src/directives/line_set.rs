@@ -63,6 +63,11 @@ impl DirectiveLines {
         Self::from_ranges(self.0.iter().chain(&other.0).copied().collect())
     }
 
+    /// Ranges in any order, which may touch; `None` without one.
+    pub(crate) fn of_ranges(ranges: &[(usize, usize)]) -> Option<Self> {
+        (!ranges.is_empty()).then(|| Self::from_ranges(ranges.to_vec()))
+    }
+
     fn from_ranges(mut ranges: Vec<(usize, usize)>) -> Self {
         ranges.sort_unstable();
         let mut joined: Vec<(usize, usize)> = Vec::new();

@@ -134,23 +134,17 @@ mod tests {
     use crate::directives::{DirectiveClass, DirectiveEvidence, DirectiveSource};
 
     fn directive(id: &str) -> DraftDirective {
+        let lines = DirectiveLines::between(12, 14);
+        let (quote, text) = ("Fire at 1,040".to_owned(), "Fire at 1,040 degrees".to_owned());
         DraftDirective {
             id: id.to_owned(),
-            skill: "kiln".to_owned(),
-            file: "SKILL.md".to_owned(),
-            lines: DirectiveLines::between(12, 14),
-            quote: "Fire at 1,040".to_owned(),
-            text: "Fire at 1,040 degrees".to_owned(),
-            relevant_when: None,
             answer: Some("1040".to_owned()),
             default: Some("980".to_owned()),
             class: Some(DirectiveClass::Knowledge),
             known: Some(1),
             seen_in: Some(DirectiveEvidence::Result),
-            readings: Vec::new(),
-            requires: None,
-            doubt: None,
             by: DirectiveSource::Model,
+            ..DraftDirective::of_words("kiln", "SKILL.md", lines, quote, text)
         }
     }
 

@@ -1,5 +1,6 @@
 //! What `assay draft` takes.
 
+mod directives;
 mod requests;
 mod skill;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use assay_draft::DraftStage;
 use clap::{Subcommand, ValueEnum};
 
+pub(crate) use self::directives::DraftDirectivesArgs;
 pub(crate) use self::requests::{PoolName, RequestsArgs};
 pub(crate) use self::skill::{SkillArgs, SkillWhat};
 use super::model::ModelFlags;
@@ -15,7 +17,7 @@ use super::permission::ForeignFlags;
 
 /// Draft an evaluation from a skill
 ///
-/// `needs` lists what a skill requires of an environment. `run` asks a model for tasks, checks them in
+/// `needs` lists what a skill requires of an environment, and `directives` what it tells an agent to do. `run` asks a model for tasks, checks them in
 /// the sandbox and writes an experiment; every stage writes files to read and edit. `headroom` removes
 /// tasks that are too easy. `requests` writes requests that skills serve, for tests of search, routing
 /// and triggering. `skill` writes skills from tasks, documentation or recorded runs, to compare with others.
@@ -32,6 +34,7 @@ pub(crate) struct DraftArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DraftWhat {
     Needs(NeedsArgs),
+    Directives(DraftDirectivesArgs),
     Run(Box<DraftRunArgs>),
     Status(StatusArgs),
     Headroom(HeadroomArgs),

@@ -18,6 +18,7 @@ pub(super) fn print_events(ui: &Ui) -> impl DraftEvents + use<> {
 /// What is said of progress, which `--quiet` leaves out.
 fn describe_progress(event: &DraftEvent<'_>) -> Option<String> {
     Some(match event {
+        DraftEvent::Directives(count) => format!("directives: {count}"),
         DraftEvent::Written(path) => format!("wrote {}", path.display()),
         DraftEvent::Checking { task, oracle_trials } => {
             format!("{task}: running the oracle {oracle_trials} times and the no-op check")
@@ -52,6 +53,7 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
             format!("{}:{}: {}; skipped", path.display(), line.line, line.message)
         }
         DraftEvent::BadLines { path, count } => format!("{count} invalid lines in {}", path.display()),
+        DraftEvent::UnreadableSkill(error) => format!("{}; left out", chain(*error)),
         DraftEvent::NoRecords(path) => format!("{}: no records", path.display()),
         DraftEvent::DuplicateIds(count) => format!("{count} duplicate ids; the first of each is used"),
         DraftEvent::UnreadableTranscript(error) => format!("warning: {}", chain(error)),
