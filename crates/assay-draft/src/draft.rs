@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::author::DraftAuthor;
 use crate::error::{DraftError, Existing, InputFault, SkillFault};
-use crate::directives::{DraftDirective, DraftDirectives};
+use crate::directives::{DIRECTIVES_FILE, count_measurable, is_worth_measuring, list_directives, record_infeasible};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::evidence::EvidenceModels;
 use crate::experiment;
@@ -21,6 +21,7 @@ use crate::first_message::Redact;
 use crate::folder::{DraftFolder, DraftState, make_folder};
 use crate::forecast::{DraftForecast, forecast_draft};
 use crate::host::DraftHost;
+use crate::probe::{apply_probe, probe_directives};
 use crate::input_files::{copy_inputs, list_inputs};
 use crate::intents::{DraftIntents, read_intents};
 use crate::prompts::versions;
@@ -57,6 +58,8 @@ pub struct DraftOptions<'a> {
     pub resume: bool,
     /// Whether nothing is written.
     pub dry_run: bool,
+    /// Whether tasks are drafted even if there is nothing to measure.
+    pub force: bool,
 }
 
 /// A draft whose model is not open yet.
@@ -142,7 +145,7 @@ impl<'a> OpenDraft<'a> {
             _ => list_inputs(&folder.path_of("inputs")),
         };
         let subject = describe_subject(packages, &needs, intents, inputs);
-        Ok(Draft { options, folder, state, _lock: lock, subject, author, helpers: DraftHelpers::default() })
+        Ok(Draft { options, folder, state, _lock: lock, subject, author, helpers: DraftHelpers::default(), is_worthless: false })
     }
 }
 
@@ -156,6 +159,7 @@ pub struct Draft<'a> {
     subject: DraftSubject,
     author: DraftAuthor,
     helpers: DraftHelpers,
+    is_worthless: bool,
 }
 
 /// Other models than the author's, opened by [`DraftAuthor::open_helper`].
@@ -197,6 +201,11 @@ impl Draft<'_> {
         self.state.stage
     }
 
+    /// Whether the draft ended because too few directives can show what the skill is worth.
+    pub fn has_nothing_to_measure(&self) -> bool {
+        self.is_worthless
+    }
+
     /// The name of its runs.
     pub fn run_name(&self) -> String {
         name_run(&folders_of(&self.subject.packages))
@@ -231,7 +240,9 @@ impl Draft<'_> {
         if self.complete(DraftStage::Needs)? {
             return stopped(true);
         }
-        self.subject.text.directives = read_directives(&self.folder)?;
+        if let Some(end) = self.read_directives(events)? {
+            return Ok(end);
+        }
         let ideas = propose_ideas(&self.folder, &self.subject, &self.author, self.state.tasks, events)?;
         if self.complete(DraftStage::Ideas)? {
             return stopped(true);
@@ -278,6 +289,43 @@ impl Draft<'_> {
         Ok(StagesEnd { has_tasks: true, is_complete: true })
     }
 
+    /// Lists the directives of the skill, and asks the model that is to be measured about them. Returns the end of the stages if
+    /// one of these two is the last, or there is nothing to measure.
+    fn read_directives(&mut self, events: &dyn DraftEvents) -> Result<Option<StagesEnd>, DraftError> {
+        let stopped = |has_tasks| Ok(Some(StagesEnd { has_tasks, is_complete: false }));
+        let has = |name: &str| self.folder.path_of(name).symlink_metadata().is_ok();
+        // A draft of an earlier version, whose tasks are of ideas without directives.
+        if has("ideas.json") && !has(DIRECTIVES_FILE) {
+            return Ok(None);
+        }
+        let list = list_directives(&self.folder, &self.subject.packages, &self.author, events)?;
+        record_infeasible(&self.folder, &list.directives)?;
+        if self.complete(DraftStage::Directives)? {
+            return stopped(true);
+        }
+        let measured = self.helpers.measured.as_ref();
+        let probe = probe_directives(&self.folder, &list.directives, measured, &self.author, events)?;
+        let mut directives = match &probe {
+            Some(probe) => apply_probe(&list.directives, probe),
+            None => list.directives,
+        };
+        let is_last = self.complete(DraftStage::Probe)?;
+        if !is_worth_measuring(&directives) {
+            let (measurable, is_forced) = (count_measurable(&directives), self.options.force);
+            events.handle_event(&DraftEvent::NothingToMeasure { measurable, is_forced });
+            if !is_forced {
+                self.is_worthless = true;
+                return stopped(false);
+            }
+        }
+        if is_last {
+            return stopped(true);
+        }
+        directives.retain(|directive| directive.is_measurable() || directive.is_control());
+        self.subject.text.directives = directives;
+        Ok(None)
+    }
+
     /// Writes a file that does not exist: one that was edited stays.
     fn write_new(&self, name: &str, text: &str) -> Result<(), DraftError> {
         if self.folder.path_of(name).symlink_metadata().is_ok() {
@@ -296,13 +344,6 @@ impl Draft<'_> {
             })
             .collect()
     }
-}
-
-/// The directives that tasks may test: those that show what the skill adds, and controls.
-fn read_directives(folder: &DraftFolder) -> Result<Vec<DraftDirective>, DraftError> {
-    let list = DraftDirectives::read_from(folder)?.map(|list| list.directives).unwrap_or_default();
-    let usable = list.into_iter().filter(|directive| directive.is_measurable() || directive.is_control());
-    Ok(usable.collect())
 }
 
 /// A name for a run.

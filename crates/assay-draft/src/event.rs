@@ -75,6 +75,13 @@ pub enum DraftEvent<'a> {
         /// Directives that it does not follow.
         unknown: usize,
     },
+    /// Too few directives can show what the skill is worth.
+    NothingToMeasure {
+        /// How many can.
+        measurable: usize,
+        /// Whether tasks are drafted all the same.
+        is_forced: bool,
+    },
     /// What the model wrote of a task cannot be used.
     Unusable {
         /// The task.

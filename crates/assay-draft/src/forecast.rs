@@ -4,6 +4,7 @@ use assay_diagnostic::counted;
 use serde::Serialize;
 
 use crate::author::DraftAuthor;
+use crate::directives::{DIRECTIVES_FILE, requests_of};
 use crate::error::DraftError;
 use crate::folder::{DraftFolder, DraftIdeas};
 use crate::prompts;
@@ -59,6 +60,11 @@ pub(crate) fn forecast_draft(
         }
         Ok::<_, DraftError>(())
     };
+    let has_list = folder.path_of(DIRECTIVES_FILE).symlink_metadata().is_ok();
+    let has_ideas = folder.path_of("ideas.json").symlink_metadata().is_ok();
+    if !has_list && !has_ideas && stop_after >= DraftStage::Directives {
+        requests_of(&subject.packages)?.iter().try_for_each(&mut count)?;
+    }
     let ideas: Option<DraftIdeas> = folder.read_json("ideas.json")?;
     if ideas.is_none() && stop_after >= DraftStage::Ideas {
         count(&prompts::request_ideas(&subject.text, tasks))?;

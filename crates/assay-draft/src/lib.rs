@@ -21,6 +21,7 @@
 pub mod author;
 mod complaint;
 mod corpus;
+mod coverage;
 pub mod directives;
 pub mod draft;
 pub mod error;

@@ -5,6 +5,7 @@
 //! `directives.json` in the folder of a draft has them. The stages after it read the file, and a person may edit it.
 
 mod directive;
+mod infeasible;
 mod line;
 mod line_set;
 mod list;
@@ -16,10 +17,12 @@ mod stage;
 mod worth;
 
 pub use directive::{DirectiveClass, DirectiveEvidence, DirectiveSource, DraftDirective};
+pub use infeasible::explain_infeasible;
+pub(crate) use infeasible::record_infeasible;
 pub use line::DirectivesLine;
 pub use line_set::{DirectiveLines, LineSetError};
 pub use list::{DIRECTIVES_FILE, DirectiveFile, DismissedDirective, DraftDirectives, RejectedDirective};
 pub use reader::DirectivesReader;
 pub use rules::find_directives;
-pub(crate) use stage::list_directives;
+pub(crate) use stage::{list_directives, requests_of};
 pub use worth::{FEWEST_MEASURABLE, count_measurable, is_worth_measuring};

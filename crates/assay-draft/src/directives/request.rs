@@ -8,7 +8,6 @@ use assay_syntax::parts::{Part, delimited};
 use super::DraftDirectives;
 use crate::prompts::{DIRECTIVES, DIRECTIVES_SYSTEM};
 
-
 /// Most directives that a model lists.
 pub(crate) const MOST_LISTED: usize = 80;
 

@@ -6,7 +6,6 @@ use serde_json::json;
 use crate::directives::DraftDirective;
 use crate::prompts::{PROBE, PROBE_COMPARE, PROBE_COMPARE_SYSTEM, PROBE_SYSTEM, data};
 
-
 /// Most questions of a request.
 const QUESTIONS: usize = 30;
 

@@ -98,6 +98,7 @@ impl DraftCase {
             stop_after,
             resume,
             dry_run: false,
+            force: false,
         };
         OpenDraft::open(options, &|_| true, &str::to_owned, &Heard::default())
     }

@@ -104,7 +104,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
     let (writer, solver) = (model("openai:author"), model("anthropic:solver"));
     let heard = Heard::default();
     let mut host = Host::default();
-    let mut run = |resume, stop_after| -> Result<(), DraftError> {
+    let mut run = |resume: bool, stop_after| -> Result<(), DraftError> {
         let options = DraftOptions {
             skills: &skills,
             out: Some(&out),
@@ -115,6 +115,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
             stop_after,
             resume,
             dry_run: false,
+            force: false,
         };
         let open = OpenDraft::open(options, &|_| true, &str::to_owned, &heard)?;
         let replies = open.replies();

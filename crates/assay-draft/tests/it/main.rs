@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod directive_lists;
+mod directives;
 mod drafting;
 mod evidence;
 mod fixture;

@@ -1,6 +1,7 @@
 //! What `assay draft` takes.
 
 mod directives;
+mod measured;
 mod requests;
 mod skill;
 
@@ -10,6 +11,7 @@ use assay_draft::DraftStage;
 use clap::{Subcommand, ValueEnum};
 
 pub(crate) use self::directives::DraftDirectivesArgs;
+pub(crate) use self::measured::MeasuredModel;
 pub(crate) use self::requests::{PoolName, RequestsArgs};
 pub(crate) use self::skill::{SkillArgs, SkillWhat};
 use super::model::ModelFlags;
@@ -60,7 +62,7 @@ pub(crate) struct NeedsArgs {
 
 /// Draft tasks and an experiment for a skill
 ///
-/// The stages are needs, ideas, tasks, validation, solvers and experiment. Each writes files into the folder of
+/// The stages are needs, directives, probe, ideas, tasks, validation, solvers and experiment. Each writes files into the folder of
 /// the draft, and the next one reads them: stop after a stage, read and edit its files, and go on with
 /// --resume. Replies of the model are kept there, so that nothing is asked twice. A skill with a safety
 /// error is refused.
@@ -117,6 +119,14 @@ pub(crate) struct DraftRunArgs {
     #[arg(long, value_name = "NAME", requires = "solver")]
     pub(crate) solver_api_key_env: Option<String>,
     #[command(flatten)]
+    pub(crate) measured: MeasuredModel,
+    /// Draft tasks even if there is nothing to measure
+    ///
+    /// A draft ends after its directives, with exit code 1, if fewer than four of them could show what the skill is worth: an
+    /// agent would not follow them anyway, and a result shows whether it did.
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
     pub(crate) permissions: ForeignFlags,
 }
 
@@ -125,6 +135,10 @@ pub(crate) struct DraftRunArgs {
 pub(crate) enum StageName {
     /// What the skill requires of an environment: needs.json
     Needs,
+    /// What the skill tells an agent: directives.json
+    Directives,
+    /// What the model that is to be measured does without the skill: probe.json
+    Probe,
     /// Ideas of tasks: ideas.json
     Ideas,
     /// Task folders: tasks/
@@ -141,6 +155,8 @@ impl StageName {
     pub(crate) fn stage(self) -> DraftStage {
         match self {
             Self::Needs => DraftStage::Needs,
+            Self::Directives => DraftStage::Directives,
+            Self::Probe => DraftStage::Probe,
             Self::Ideas => DraftStage::Ideas,
             Self::Tasks => DraftStage::Tasks,
             Self::Validation => DraftStage::Validation,
@@ -152,7 +168,7 @@ impl StageName {
 
 /// Show the state of a draft
 ///
-/// Lists its tasks with the reason for each that was rejected, and what its requests used.
+/// Counts its directives, lists its tasks with the reason for each that was rejected, and what its requests used.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay draft status draft-xlsx

@@ -1,6 +1,6 @@
 //! What is said about the events of a draft.
 
-use assay_diagnostic::chain;
+use assay_diagnostic::{chain, counted};
 use assay_draft::{DraftEvent, DraftEvents};
 use assay_report::clean;
 
@@ -19,6 +19,9 @@ pub(super) fn print_events(ui: &Ui) -> impl DraftEvents + use<> {
 fn describe_progress(event: &DraftEvent<'_>) -> Option<String> {
     Some(match event {
         DraftEvent::Directives(count) => format!("directives: {count}"),
+        DraftEvent::Probed { known, unknown } => {
+            format!("probe: {known} known without the skill, {unknown} not")
+        }
         DraftEvent::Written(path) => format!("wrote {}", path.display()),
         DraftEvent::Checking { task, oracle_trials } => {
             format!("{task}: running the oracle {oracle_trials} times and the no-op check")
@@ -69,6 +72,15 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
         DraftEvent::OtherPrompts => {
             "this version of assay has other prompts than the draft began with; its replies are not used"
                 .to_owned()
+        }
+        DraftEvent::NoProbe => {
+            "the model to be measured was not asked what it does without the skill: --measured names it".to_owned()
+        }
+        DraftEvent::NothingToMeasure { measurable, is_forced: true } => {
+            format!("warning: only {} can show what the skill is worth", counted(*measurable, "directive", "directives"))
+        }
+        DraftEvent::NothingToMeasure { .. } => {
+            "nothing to measure: no tasks are drafted, and nothing more is spent".to_owned()
         }
         DraftEvent::Unusable { task, reason } => format!("{task}: {}", clean(reason)),
         DraftEvent::NoSecondModel => {

@@ -59,20 +59,37 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     Ok(if has_tasks { Status::Done } else { Status::DidNotHold })
 }
 
-/// The other models that work on the tasks. A script is none: it answers no request.
+/// The other models of the draft.
 fn open_helpers(args: &DraftRunArgs, author: &DraftAuthor) -> Result<DraftHelpers, Failure> {
-    let Some(spec) = args.solver.as_deref().filter(|spec| !spec.starts_with("scripted:")) else {
-        return Ok(DraftHelpers::default());
-    };
-    let access = ModelAccess {
+    let solver = ModelAccess {
         base_url: args.solver_base_url.clone(),
         api_key_env: args.solver_api_key_env.clone(),
         price: args.solver_price.clone(),
         max_usd: None,
     };
-    let model = access.open_model_on_use("--solver", spec)?;
-    let solver = author.open_helper(model, price_of(&args.solver_price)?)?;
-    Ok(DraftHelpers { solver: Some(solver), measured: None })
+    let own = &args.measured;
+    let measured = ModelAccess {
+        base_url: own.measured_base_url.clone(),
+        api_key_env: own.measured_api_key_env.clone(),
+        price: own.measured_price.clone(),
+        max_usd: None,
+    };
+    Ok(DraftHelpers {
+        solver: open_helper("--solver", args.solver.as_deref(), &solver, author)?,
+        measured: open_helper("--measured", own.measured.as_deref(), &measured, author)?,
+    })
+}
+
+/// Opens a model beside the author, unless it is a script, which answers no request.
+fn open_helper(
+    flag: &str,
+    spec: Option<&str>,
+    access: &ModelAccess,
+    author: &DraftAuthor,
+) -> Result<Option<DraftAuthor>, Failure> {
+    let Some(spec) = spec.filter(|spec| !spec.starts_with("scripted:")) else { return Ok(None) };
+    let model = access.open_model_on_use(flag, spec)?;
+    Ok(Some(author.open_helper(model, price_of(&access.price)?)?))
 }
 
 fn options_of(args: &DraftRunArgs) -> DraftOptions<'_> {
@@ -86,6 +103,7 @@ fn options_of(args: &DraftRunArgs) -> DraftOptions<'_> {
         stop_after: args.stop_after.stage(),
         resume: args.resume,
         dry_run: args.dry_run,
+        force: args.force,
     }
 }
 
@@ -126,6 +144,9 @@ fn describe_next(draft: &Draft<'_>) -> String {
         }
         Some(DraftStage::Validation | DraftStage::Solvers) => {
             format!("see {root}/infeasible.json for the reasons")
+        }
+        Some(DraftStage::Probe) if draft.has_nothing_to_measure() => {
+            "read the directives above; --resume --force drafts tasks all the same".to_owned()
         }
         _ => format!("review the files in {root}, then run the command again with --resume"),
     };
