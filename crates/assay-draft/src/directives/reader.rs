@@ -68,7 +68,7 @@ impl DirectivesReader<'_> {
         let document = package.files.first().map_or("SKILL.md", |file| file.path.as_str());
         let path = folder.join(document).display().to_string();
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        self.list(&name, path, &package)
+        self.list(if package.name.is_empty() { &name } else { &package.name }, path, &package)
     }
 
     /// A document. A `SKILL.md` is read with the documents beside it.
@@ -81,7 +81,9 @@ impl DirectivesReader<'_> {
         let bytes = assay_fs::read_file(path, assay_fs::DOCUMENT_CAP)
             .map_err(|error| DraftError::read(path, error))?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        self.list(&stem, path.display().to_string(), &SkillPackage::from_document(&bytes))
+        let package = SkillPackage::from_document(&bytes);
+        let name = if package.name.is_empty() { &stem } else { &package.name };
+        self.list(name, path.display().to_string(), &package)
     }
 
     /// The records of a corpus. Returns whether it has any.
@@ -97,8 +99,7 @@ impl DirectivesReader<'_> {
         Ok(records > 0)
     }
 
-    fn list(&mut self, folder: &str, path: String, package: &SkillPackage) -> Result<(), DraftError> {
-        let name = if package.name.is_empty() { folder } else { &package.name };
+    fn list(&mut self, name: &str, path: String, package: &SkillPackage) -> Result<(), DraftError> {
         let list: DraftDirectives = match self.author {
             Some(author) => ask_directives(name, package, author)?,
             None => find_directives(name, package),

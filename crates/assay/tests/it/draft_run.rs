@@ -106,6 +106,15 @@ fn name_of(text: &str) -> &'static str {
         .unwrap_or_else(|| panic!("{text}"))
 }
 
+/// A server in place of the author: it finds no directive, and answers other requests by `reply`. Drafts that are made with it
+/// are forced, as there is nothing to measure.
+pub(crate) fn start_author(reply: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) -> Server {
+    Server::start(move |at, request| match text_of(request) {
+        text if text.starts_with("List the directives") => Answer::done(r#"{"directives": []}"#),
+        _ => reply(at, request),
+    })
+}
+
 /// The model: three tasks, of which one is wrong and repaired, and one leaks and stays so.
 fn model(request: &Request) -> Answer {
     let text = text_of(request);
@@ -131,7 +140,7 @@ fn model(request: &Request) -> Answer {
 }
 
 fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let own = ["draft", "run", "skills/ledger-export", "--base-url", url, "--out", "draft"];
+    let own = ["draft", "run", "skills/ledger-export", "--base-url", url, "--out", "draft", "--force"];
     [&own[..], more].concat()
 }
 
@@ -144,17 +153,17 @@ fn task_state<'a>(document: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn a_skill_becomes_a_suite_that_runs() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| model(request));
+    let server = start_author(|_, request| model(request));
     let lab = lab();
     let url = server.url();
     let json = ["--format", "json"];
     let forecast = lab.assay(&args(&url, &[&NEW[..], &["--dry-run"], &json].concat())).ok().json();
-    assert_eq!((&forecast["requests"], &forecast["repairs"]), (&json!(4), &json!(6)));
+    assert_eq!((&forecast["requests"], &forecast["repairs"]), (&json!(5), &json!(6)));
     assert!(!lab.path("draft").exists());
 
     // Stage by stage, each from the files of the one before.
     let ideas = lab.assay(&args(&url, &[&NEW[..], &["--stop-after", "ideas"], &json].concat())).ok().json();
-    assert_eq!((&ideas["stage"], &ideas["requests"]), (&json!("ideas"), &json!(1)));
+    assert_eq!((&ideas["stage"], &ideas["requests"]), (&json!("ideas"), &json!(2)));
     assert_eq!(read_json(&lab.path("draft/needs.json")).unwrap()["verdict"], "usable");
     let resume = |more: &[&str]| {
         let own = [&["--resume"], more, &json[..]].concat();
@@ -181,12 +190,12 @@ fn a_skill_becomes_a_suite_that_runs() {
     let reason = task_state(&validated, "leaky")["reason"].as_str().unwrap();
     assert!(reason.contains("copied-line") && reason.contains("still faulty after 2 repairs"), "{reason}");
     assert!(lab.path("draft/infeasible/leaky/instruction.md").is_file());
-    assert_eq!(server.requests().len(), 7);
+    assert_eq!(server.requests().len(), 8);
 
     // Nothing is asked or executed again, and the experiment is ready.
     let done = resume(&[]).ok();
     assert_eq!((&done.json()["stage"], &done.json()["requests"]), (&json!("experiment"), &json!(0)));
-    assert_eq!(server.requests().len(), 7);
+    assert_eq!(server.requests().len(), 8);
     let report = fs::read_to_string(lab.path("draft/reviews/totals.md")).unwrap();
     for part in
         ["| oracle | passed | 1 | north 1", "- skill: `ledger-export`", "**not measured**", "`few-tests`"]
@@ -238,7 +247,7 @@ fn a_skill_becomes_a_suite_that_runs() {
 #[test]
 fn tasks_that_no_other_model_solves_are_removed() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| model(request));
+    let server = start_author(|_, request| model(request));
     let lab = lab();
     let url = server.url();
     let solve = "python3 -c 'import csv,json; s={}\nfor r in csv.DictReader(open(\"/app/sales.csv\")): s[r[\"shop\"]]=s.get(r[\"shop\"],0)+int(r[\"cents\"])/100\njson.dump(s,open(\"/app/revenue.json\",\"w\"))'";
@@ -304,7 +313,7 @@ fn tasks_that_no_other_model_solves_are_removed() {
 #[test]
 fn what_a_person_rejects_is_left_out() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| model(request));
+    let server = start_author(|_, request| model(request));
     let lab = lab();
     let url = server.url();
     lab.assay(&args(&url, &[&NEW[..], &["--stop-after", "ideas"]].concat())).ok();
@@ -316,7 +325,7 @@ fn what_a_person_rejects_is_left_out() {
     };
     approvals(json!({"leaky": {"decision": "rejected", "comment": "Too near to the skill."}}), json!({}));
     lab.assay(&args(&url, &["--resume", "--stop-after", "tasks"])).ok();
-    assert_eq!(server.requests().len(), 3);
+    assert_eq!(server.requests().len(), 4);
     approvals(
         json!({"revenue": {"decision": "approved"}}),
         json!({"totals": {"decision": "rejected", "comment": ""}}),
@@ -333,7 +342,7 @@ fn what_a_person_rejects_is_left_out() {
 fn a_draft_belongs_to_one_command_at_a_time() {
     let (begun, go) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (is_begun, may_go) = (begun.clone(), go.clone());
-    let server = Server::start(move |_, request| {
+    let server = start_author(move |_, request| {
         is_begun.store(true, Ordering::SeqCst);
         within(PATIENCE, || may_go.load(Ordering::SeqCst));
         model(request)
@@ -352,7 +361,7 @@ fn a_draft_belongs_to_one_command_at_a_time() {
 
 #[test]
 fn a_capped_draft_continues_without_asking_again() {
-    let server = Server::start(|_, request| model(request));
+    let server = start_author(|_, request| model(request));
     let lab = lab();
     let url = server.url();
     let stop = ["--stop-after", "tasks"];
@@ -365,12 +374,12 @@ fn a_capped_draft_continues_without_asking_again() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains(&format!("--max-usd {cap} is reached")), "{}", ran.stderr);
     let before = server.requests().len();
-    assert_eq!(before, 1);
+    assert_eq!(before, 2);
     let more = ["--resume", "--price", "1,0", "--max-usd", "1"];
     let ran = lab.assay(&args(&url, &[&more[..], &stop, &["--format", "json"]].concat())).ok().json();
-    assert_eq!(server.requests().len(), 4);
-    assert_eq!(ran["requests"], 4 - before);
-    assert_eq!(ran["replies"], 4);
+    assert_eq!(server.requests().len(), 5);
+    assert_eq!(ran["requests"], 5 - before);
+    assert_eq!(ran["replies"], 5);
     // A draft whose files were lost is written again from its replies.
     fs::remove_dir_all(lab.path("draft/tasks")).unwrap();
     fs::remove_dir_all(lab.path("draft/proposals")).unwrap();
@@ -382,7 +391,7 @@ fn a_capped_draft_continues_without_asking_again() {
 
 #[test]
 fn unreadable_replies_are_complained_about_once() {
-    let server = Server::start(|_, request| {
+    let server = start_author(|_, request| {
         let text = text_of(request);
         match request.turn() {
             0 if text.starts_with("Propose") => Answer::done("Gladly!"),
@@ -397,12 +406,12 @@ fn unreadable_replies_are_complained_about_once() {
     let url = server.url();
     let new = ["--model", "openai:gpt-5", "--stop-after", "tasks", "--format", "json"];
     let ran = lab.assay(&args(&url, &new)).ended(1).json();
-    assert_eq!((&ran["ideas"], &ran["requests"]), (&json!(2), &json!(6)));
+    assert_eq!((&ran["ideas"], &ran["requests"]), (&json!(2), &json!(7)));
     let reason = task_state(&ran, "a")["reason"].as_str().unwrap();
     assert!(reason.contains("\"../x\" is not an allowed path"), "{reason}");
     // What cannot be read is not asked again.
     lab.assay(&args(&url, &["--resume", "--stop-after", "tasks"])).ended(1);
-    assert_eq!(server.requests().len(), 6);
+    assert_eq!(server.requests().len(), 7);
 }
 
 #[test]
@@ -446,7 +455,7 @@ fn what_must_not_be_drafted_is_refused() {
 #[test]
 fn a_killed_draft_continues_without_asking_again() {
     let stalled = Arc::new(AtomicBool::new(true));
-    let server = Server::start({
+    let server = start_author({
         let stalled = stalled.clone();
         move |_, request| {
             let text = text_of(request);
@@ -460,7 +469,7 @@ fn a_killed_draft_continues_without_asking_again() {
     let url = server.url();
     let stop = ["--stop-after", "tasks"];
     let running = lab.start(&args(&url, &[&NEW[..], &stop].concat()));
-    let is_waiting = || server.requests().len() == 4 && lab.path("draft/proposals/totals.json").exists();
+    let is_waiting = || server.requests().len() == 5 && lab.path("draft/proposals/totals.json").exists();
     assert!(within(PATIENCE, is_waiting), "{}", running.stderr());
     running.signal(rustix::process::Signal::KILL);
     running.wait();
@@ -468,14 +477,14 @@ fn a_killed_draft_continues_without_asking_again() {
     let more = ["--resume", "--format", "json"];
     let ran = lab.assay(&args(&url, &[&more[..], &stop].concat())).ok().json();
     // Only the request without a reply is sent again.
-    assert_eq!((&ran["requests"], server.requests().len()), (&json!(1), 5));
+    assert_eq!((&ran["requests"], server.requests().len()), (&json!(1), 6));
     assert_eq!(ran["tasks"].as_array().unwrap().len(), 3);
 }
 
 #[test]
 fn rubrics_are_checked_and_edited_tasks_are_not_repaired() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| {
+    let server = start_author(|_, request| {
         let text = text_of(request);
         if text.starts_with("Propose") {
             let idea = json!({"name": "revenue", "title": "Revenue", "summary": "Sums."});
@@ -507,13 +516,13 @@ fn rubrics_are_checked_and_edited_tasks_are_not_repaired() {
     let ran = lab.assay(&args(&url, &["--resume", "--format", "json"])).ended(1).json();
     let reason = task_state(&ran, "revenue")["reason"].as_str().unwrap();
     assert!(reason.contains("oracle-fails") && reason.contains("it was edited"), "{reason}");
-    assert_eq!(server.requests().len(), 3);
+    assert_eq!(server.requests().len(), 4);
     // Corrected and moved back, it is accepted again.
     fs::write(lab.path("draft/infeasible/revenue/solution/solve.sh"), SOLVE).unwrap();
     fs::rename(lab.path("draft/infeasible/revenue"), lab.path("draft/tasks/revenue")).unwrap();
     let ran = lab.assay(&args(&url, &["--resume", "--format", "json"])).ok().json();
     assert_eq!(task_state(&ran, "revenue")["state"], "accepted");
-    assert_eq!((ran["tasks"].as_array().unwrap().len(), server.requests().len()), (1, 3));
+    assert_eq!((ran["tasks"].as_array().unwrap().len(), server.requests().len()), (1, 4));
 }
 
 #[test]
@@ -528,9 +537,9 @@ fn a_refused_key_ends_a_draft_before_anything_is_spent() {
     let expected = format!("the model openai:gpt-5 at {url} gives no reply to a first request");
     assert!(ran.stderr.contains(&expected) && ran.stderr.contains("no such account"), "{}", ran.stderr);
     assert!(ran.stderr.contains("check the model's name and its API key"), "{}", ran.stderr);
-    // The request for ideas was not sent.
+    // No request of the draft was sent.
     let asked: Vec<String> = server.requests().iter().map(text_of).collect();
-    assert!(matches!(&asked[..], [first] if !first.contains("Propose")), "{asked:?}");
+    assert!(matches!(&asked[..], [first] if !first.contains("List the directives")), "{asked:?}");
     let status = lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json();
     assert_eq!((&status["stage"], &status["replies"]), (&json!("needs"), &json!(0)), "{status:#}");
     assert_eq!(status["usage"]["input"], 0, "{status:#}");

@@ -5,8 +5,9 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
+use crate::draft_run::start_author;
 use crate::fixture::{Fixture, needs_bubblewrap, read_json};
-use crate::server::{Answer, Request, Server};
+use crate::server::{Answer, Request};
 
 fn lab() -> Fixture {
     let body = |what: &str| {
@@ -75,14 +76,14 @@ fn ideas(more: &Value) -> String {
 
 fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let own =
-        ["draft", "run", "--base-url", url, "--out", "draft", "--model", "openai:gpt-5", "--tasks", "1"];
+        ["draft", "run", "--base-url", url, "--out", "draft", "--model", "openai:gpt-5", "--tasks", "1", "--force"];
     [&own[..], more, &["--format", "json"]].concat()
 }
 
 #[test]
 fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| {
+    let server = start_author(|_, request| {
         let text = text_of(request);
         if text.starts_with("Propose") {
             assert!(text.contains("needs all of them") && text.contains("--- skill charts "), "{text}");
@@ -140,9 +141,9 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
     // The draft goes on without its sources.
     fs::remove_dir_all(lab.path("in")).unwrap();
     let resume =
-        ["draft", "run", "skills/ledger", "skills/charts", "--resume", "--base-url", &url, "--out", "draft"];
+        ["draft", "run", "skills/ledger", "skills/charts", "--resume", "--base-url", &url, "--out", "draft", "--force"];
     lab.assay(&resume).ok();
-    assert_eq!(server.requests().len(), 2);
+    assert_eq!(server.requests().len(), 4);
     let other = lab.assay(&["draft", "run", "skills/ledger", "--resume", "--out", "draft"]).ended(2);
     assert!(other.stderr.contains("not the one that draft was drafted for"), "{}", other.stderr);
 }
@@ -152,7 +153,7 @@ fn a_program_of_the_task_makes_its_files() {
     needs_bubblewrap!();
     let good = "import os, random\nrandom.seed(1)\ndata = random.randbytes(70000)\nfor folder in ('files', 'tests'):\n    os.mkdir(folder)\n    open(folder + '/data.bin', 'wb').write(data)\n";
     let unstable = good.replace("random.seed(1)\n", "");
-    let server = Server::start(move |_, request| {
+    let server = start_author(move |_, request| {
         let text = text_of(request);
         if text.starts_with("Propose") {
             return Answer::done(&ideas(&json!({})));
@@ -181,9 +182,9 @@ fn a_program_of_the_task_makes_its_files() {
         fs::metadata(lab.path("draft/tasks/readings/environment/files/data.bin")).unwrap().len(),
         70_000
     );
-    let resume = ["draft", "run", "skills/ledger", "--resume", "--base-url", &url, "--out", "draft"];
+    let resume = ["draft", "run", "skills/ledger", "--resume", "--base-url", &url, "--out", "draft", "--force"];
     lab.assay(&resume).ok();
-    assert_eq!(server.requests().len(), 4);
+    assert_eq!(server.requests().len(), 5);
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn generators_stay_in_their_folder() {
     needs_bubblewrap!();
     let check = |program: &str, expected: &str| {
         let program = program.to_owned();
-        let server = Server::start(move |_, request| {
+        let server = start_author(move |_, request| {
             let text = text_of(request);
             if text.starts_with("Propose") {
                 return Answer::done(&ideas(&json!({})));

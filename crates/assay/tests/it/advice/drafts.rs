@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Situation, assert_executed};
 use crate::draft_run;
 use crate::fixture::{Fixture, needs_bubblewrap};
-use crate::server::{Answer, Request, Server};
+use crate::server::{Answer, Request};
 
 /// The commands that are printed here, as they stand in the sources.
 pub(super) const COMMANDS: &[&str] = &[
@@ -104,14 +104,14 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
 fn draft(ideas: &'static str, url: &str) -> Vec<&'static str> {
     let url: &'static str = url.to_owned().leak();
     let new = ["draft", "run", "skills/ledger-export", "--model", "openai:gpt-5", "--tasks", ideas];
-    [&new[..], &["--base-url", url, "--out", "draft"]].concat()
+    [&new[..], &["--base-url", url, "--out", "draft", "--force"]].concat()
 }
 
 /// From a draft to a verdict, by its own messages and by its pages.
 fn of_a_draft() -> BTreeSet<String> {
-    let server = Server::start(model(5));
+    let server = draft_run::start_author(model(5));
     let url = server.url();
-    let resume = format!("assay draft run skills/ledger-export --resume --out draft --base-url {url}");
+    let resume = format!("assay draft run skills/ledger-export --resume --out draft --force --base-url {url}");
     let requests = format!(
         "assay draft requests skills --model openai:gpt-5 --base-url {url} --no-cap --count 5 --dry-run --out draft/requests.jsonl"
     );
@@ -135,9 +135,9 @@ fn of_a_draft() -> BTreeSet<String> {
 
 /// A draft with too few tasks for a verdict, as the draft itself says and as its pilot does.
 fn of_too_few() -> BTreeSet<String> {
-    let server = Server::start(model(2));
+    let server = draft_run::start_author(model(2));
     let url = server.url();
-    let resume = format!("assay draft run skills/ledger-export --resume --out draft --base-url {url}");
+    let resume = format!("assay draft run skills/ledger-export --resume --out draft --force --base-url {url}");
     Situation::new("too few tasks", draft_run::lab())
         .made(&draft("2", &url), 0)
         .make()
