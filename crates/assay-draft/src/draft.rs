@@ -52,6 +52,8 @@ pub struct DraftOptions<'a> {
     pub intents: &'a [PathBuf],
     /// A folder with files that tasks may be given.
     pub inputs: Option<&'a Path>,
+    /// Whether the experiment has the condition `counterfactual`.
+    pub counterfactual: bool,
     /// The last stage to execute.
     pub stop_after: DraftStage,
     /// Whether the draft in the folder continues.
@@ -144,8 +146,10 @@ impl<'a> OpenDraft<'a> {
             Some(inputs) if options.dry_run => list_inputs(inputs),
             _ => list_inputs(&folder.path_of("inputs")),
         };
-        let subject = describe_subject(packages, &needs, intents, inputs);
-        Ok(Draft { options, folder, state, _lock: lock, subject, author, helpers: DraftHelpers::default(), is_worthless: false })
+        let mut subject = describe_subject(packages, &needs, intents, inputs);
+        subject.text.directives = list_usable(DraftDirectives::read_from(&folder)?);
+        let helpers = DraftHelpers::default();
+        Ok(Draft { options, folder, state, _lock: lock, subject, author, helpers, is_worthless: false })
     }
 }
 
@@ -278,7 +282,7 @@ impl Draft<'_> {
         if self.complete(DraftStage::Solvers)? || names.is_empty() {
             return stopped(!names.is_empty());
         }
-        self.write_new("experiment.toml", &experiment::experiment(&name, has_rubrics))?;
+        self.write_new("experiment.toml", &experiment::experiment(&name, has_rubrics, self.options.counterfactual))?;
         let tasks: Vec<PathBuf> = names.iter().map(|name| self.folder.task_folder(name)).collect();
         let reviews = self.folder.path_of("reviews");
         host.write_reviews(&tasks, &self.subject.packages, &reviews).map_err(DraftError::Host)?;
@@ -344,6 +348,12 @@ impl Draft<'_> {
             })
             .collect()
     }
+}
+
+/// The directives that tasks may test: those that show what the skill adds, and controls.
+fn list_usable(list: Option<DraftDirectives>) -> Vec<DraftDirective> {
+    let all = list.map(|list| list.directives).unwrap_or_default().into_iter();
+    all.filter(|directive| directive.is_measurable() || directive.is_control()).collect()
 }
 
 /// A name for a run.

@@ -300,11 +300,42 @@ impl Validator<'_> {
             let (item, reason) = (&dropped.id, &dropped.reason);
             self.events.handle_event(&DraftEvent::ItemDropped { task, item, reason });
         }
-        if selection.dropped.is_empty() {
-            return Ok(Weighed::Stays(digest.to_owned()));
-        }
         evidence.dropped.extend(selection.dropped);
-        self.drop_items(task, &items, &mut evidence).map(Weighed::Stays)
+        let digest = self.drop_items(task, &items, &mut evidence)?;
+        self.add_copy(task, digest, &mut evidence).map(Weighed::Stays)
+    }
+
+    /// Adds the checks for the skill with other names and numbers. Returns the digest of the task.
+    fn add_copy(
+        &mut self,
+        task: &str,
+        digest: String,
+        evidence: &mut TaskEvidence,
+    ) -> Result<String, DraftError> {
+        let root = self.folder.task_folder(task);
+        let Some(items) = TaskItems::read_from(&root)? else { return Ok(digest) };
+        if evidence.counterfactual.is_some() {
+            return Ok(digest);
+        }
+        let work = self.folder.path_of(WORK);
+        let task_of = EvidenceTask {
+            name: task,
+            root: &root,
+            items: &items,
+            skill: &self.subject.text,
+            work: &work,
+        };
+        let mut collector = EvidenceCollector {
+            task: task_of,
+            models: self.models,
+            host: &mut *self.host,
+            events: self.events,
+        };
+        match collector.write_counterfactual()? {
+            Ok(copy) => evidence.counterfactual = Some(copy),
+            Err(reason) => evidence.missing.push(format!("counterfactual copy: {reason}")),
+        }
+        self.record_change(task, evidence)
     }
 
     /// Writes the items of a task without those that were left out. Returns the digest of the task.
@@ -314,6 +345,9 @@ impl Validator<'_> {
         items: &TaskItems,
         evidence: &mut TaskEvidence,
     ) -> Result<String, DraftError> {
+        if evidence.dropped.is_empty() {
+            return Ok(evidence.digest.clone());
+        }
         let root = self.folder.task_folder(task);
         let is_kept = |id: &String| !evidence.dropped.iter().any(|dropped| &dropped.id == id);
         let kept = items.items.iter().filter(|item| is_kept(&item.id)).cloned();
@@ -325,8 +359,16 @@ impl Validator<'_> {
             fs::write(&path, text)
                 .map_err(|error| DraftError::io(format!("write {}", path.display()), error))?;
         }
-        let digest = folder_digest(&root);
-        if let Some(mut proposal) = self.folder.read_proposal(task)? {
+        self.record_change(task, evidence)
+    }
+
+    /// Records that a task is as assay changed it, so that nobody takes it for edited. Returns its digest.
+    fn record_change(&self, task: &str, evidence: &mut TaskEvidence) -> Result<String, DraftError> {
+        let digest = folder_digest(&self.folder.task_folder(task));
+        if let Some(mut proposal) = self.folder.read_proposal(task)?
+            && proposal.written.contains(&evidence.digest)
+            && !proposal.written.contains(&digest)
+        {
             proposal.written.push(digest.clone());
             self.folder.save_proposal(&proposal)?;
         }

@@ -144,7 +144,7 @@ impl EvidenceCollector<'_, '_> {
         self.events.handle_event(&DraftEvent::Working { task: self.task.name, what });
     }
 
-    fn read_solution(&self) -> Result<String, DraftError> {
+    pub(super) fn read_solution(&self) -> Result<String, DraftError> {
         let path = self.task.root.join("solution/solve.sh");
         fs::read_to_string(&path).map_err(|error| DraftError::read(&path, error))
     }
@@ -174,8 +174,16 @@ impl EvidenceCollector<'_, '_> {
         keeps_files: bool,
     ) -> Result<(BTreeMap<String, bool>, String), DraftError> {
         let copy = self.copy_with(script, keeps_files)?;
+        self.grade_copy(&copy)
+    }
+
+    /// Grades the solution of a copy of the task: whether each item is met, and the end of what was printed.
+    pub(super) fn grade_copy(
+        &mut self,
+        copy: &Path,
+    ) -> Result<(BTreeMap<String, bool>, String), DraftError> {
         let failed = |reason: String| DraftError::Unchecked { task: self.task.name.to_owned(), reason };
-        let task = Task::load(&copy).map_err(|error| failed(assay_diagnostic::chain(&error)))?;
+        let task = Task::load(copy).map_err(|error| failed(assay_diagnostic::chain(&error)))?;
         let graded = self.host.grade_solution(&task).map_err(DraftError::Host)?;
         if let Some(reason) = graded.unchecked {
             return Err(failed(reason));
@@ -189,7 +197,7 @@ impl EvidenceCollector<'_, '_> {
     }
 
     /// A copy of the task with a script in the place of its solution.
-    fn copy_with(&self, script: &str, keeps_files: bool) -> Result<PathBuf, DraftError> {
+    pub(super) fn copy_with(&self, script: &str, keeps_files: bool) -> Result<PathBuf, DraftError> {
         let failed = |error: ErrorCause| DraftError::io(format!("copy the task {}", self.task.name), error);
         let copy = self.task.work.join("graded").join(self.task.name);
         if copy.is_dir() {

@@ -8,6 +8,7 @@
 //! [`decide_items`] is the rule, without any request. `evidence/NAME.json` records what it decided by.
 
 mod collect;
+mod copy;
 mod fairness;
 mod record;
 mod selection;
@@ -15,6 +16,6 @@ mod work;
 
 pub(crate) use collect::{EvidenceCollector, EvidenceModels, EvidenceTask};
 pub use fairness::FairnessAnswer;
-pub use record::{DroppedItem, GradedMutant, GradedWork, TaskEvidence};
+pub use record::{CounterfactualCopy, DroppedItem, GradedMutant, GradedWork, TaskEvidence};
 pub(crate) use record::{read_evidence, write_evidence};
 pub use selection::{ItemEvidence, ItemSelection, decide_items};

@@ -38,6 +38,15 @@ pub struct DroppedItem {
     pub reason: String,
 }
 
+/// The checks of a task for the skill with other names and numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterfactualCopy {
+    /// The seed of the table of replacements.
+    pub seed: u64,
+    /// The items whose answer is another one.
+    pub replaced: Vec<String>,
+}
+
 /// `evidence/NAME.json`: what decided the items of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskEvidence {
@@ -65,6 +74,9 @@ pub struct TaskEvidence {
     /// Items that were left out.
     #[serde(default)]
     pub dropped: Vec<DroppedItem>,
+    /// The checks for the skill with other names and numbers; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterfactual: Option<CounterfactualCopy>,
 }
 
 impl TaskEvidence {

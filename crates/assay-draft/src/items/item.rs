@@ -68,6 +68,9 @@ pub struct TaskItem {
     /// Whether nobody can guess the answer: an agent without the skill that has it knows the skill.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub canary: bool,
+    /// In the copy of the items for a skill with other names and numbers: whether its answer is another one there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaced: bool,
 }
 
 impl TaskItem {

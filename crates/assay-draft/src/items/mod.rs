@@ -21,5 +21,5 @@ pub(crate) const RUNNER: [(&str, &str); 2] = [
 
 /// Whether assay writes a file of a task, and not a model.
 pub(crate) fn is_own_file(path: &str) -> bool {
-    path == ITEMS_FILE || path == MUTANTS_FILE || RUNNER.iter().any(|(own, _)| *own == path)
+    path.starts_with("tests/counterfactual/") || path == ITEMS_FILE || path == MUTANTS_FILE || RUNNER.iter().any(|(own, _)| *own == path)
 }

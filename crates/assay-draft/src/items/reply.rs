@@ -87,6 +87,7 @@ fn read_item(item: ReplyItem, directives: &[DraftDirective]) -> Result<TaskItem,
         marks,
         readable: item.readable,
         canary: false,
+        replaced: false,
     };
     if made.set == ItemSet::Gc {
         return Ok(made);

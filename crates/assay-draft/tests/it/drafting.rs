@@ -95,6 +95,7 @@ impl DraftCase {
             tasks: Some(3),
             intents: &[],
             inputs: None,
+            counterfactual: false,
             stop_after,
             resume,
             dry_run: false,

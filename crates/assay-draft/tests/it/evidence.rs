@@ -104,7 +104,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
     let (writer, solver) = (model("openai:author"), model("anthropic:solver"));
     let heard = Heard::default();
     let mut host = Host::default();
-    let mut run = |resume: bool, stop_after| -> Result<(), DraftError> {
+    let mut run = |resume: bool, stop_after: DraftStage| -> Result<(), DraftError> {
         let options = DraftOptions {
             skills: &skills,
             out: Some(&out),
@@ -112,6 +112,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
             tasks: Some(1),
             intents: &[],
             inputs: None,
+            counterfactual: false,
             stop_after,
             resume,
             dry_run: false,

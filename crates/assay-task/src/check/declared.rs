@@ -13,7 +13,7 @@ use super::subject::{Subject, Text};
 const ITEMS: &str = "tests/items.json";
 
 /// Files that repeat the items.
-const OWN: [&str; 2] = [ITEMS, "solution/mutants.json"];
+const OWN: [&str; 3] = [ITEMS, "solution/mutants.json", "tests/counterfactual/items.json"];
 
 #[derive(Deserialize)]
 struct Items {

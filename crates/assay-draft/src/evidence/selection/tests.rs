@@ -18,6 +18,7 @@ fn items_of(classes: &str) -> TaskItems {
         marks: Vec::new(),
         readable: false,
         canary: false,
+        replaced: false,
     };
     let class = |sign: char| match sign {
         'k' => DirectiveClass::Knowledge,

@@ -100,6 +100,7 @@ fn options_of(args: &DraftRunArgs) -> DraftOptions<'_> {
         tasks: args.tasks.map(usize::from),
         intents: &args.intents,
         inputs: args.inputs.as_deref(),
+        counterfactual: args.counterfactual,
         stop_after: args.stop_after.stage(),
         resume: args.resume,
         dry_run: args.dry_run,
