@@ -13,7 +13,10 @@ use serde_json::Value;
 
 use crate::author::DraftAuthor;
 use crate::error::{DraftError, Existing, InputFault, SkillFault};
-use crate::directives::{DIRECTIVES_FILE, count_measurable, is_worth_measuring, list_directives, record_infeasible};
+use crate::directives::{
+    DIRECTIVES_FILE, DraftDirective, DraftDirectives, count_measurable, is_worth_measuring, list_directives,
+    record_infeasible,
+};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::evidence::EvidenceModels;
 use crate::experiment;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::author::DraftAuthor;
 use crate::directives::{DIRECTIVES_FILE, requests_of};
 use crate::error::DraftError;
+use crate::evidence::BLIND_REPLIES;
 use crate::folder::{DraftFolder, DraftIdeas};
 use crate::prompts;
 use crate::stages::DraftStage;
@@ -91,6 +92,10 @@ pub(crate) fn forecast_draft(
         usd += unknown as f64 * model.max_cost_of(tokens);
     }
     let validates = stop_after >= DraftStage::Validation;
+    // A task is done without the skill again after a repair.
+    let work = if validates { BLIND_REPLIES * (open + unknown) } else { 0 };
+    requests += work;
+    usd += (work * (1 + MOST_REPAIRS)) as f64 * model.max_cost_of(tokens);
     let repairs = if validates { MOST_REPAIRS * (open + unknown) } else { 0 };
     usd += repairs as f64 * model.max_cost_of(tokens.saturating_add(model.reply_tokens()));
     Ok(DraftForecast {

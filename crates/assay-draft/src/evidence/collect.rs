@@ -22,7 +22,7 @@ use crate::prompts::{FAIRNESS, FAIRNESS_SYSTEM, Prompt, SkillText, WITH, WITHOUT
 use crate::proposal::{TaskFile, read_task};
 
 /// Replies that do the work without the skill.
-const BLIND_REPLIES: usize = 3;
+pub(crate) const BLIND_REPLIES: usize = 3;
 
 /// Most characters of what work and checks printed that are kept.
 const OUTPUT_CHARS: usize = 2_000;

@@ -14,7 +14,7 @@ mod record;
 mod selection;
 mod work;
 
-pub(crate) use collect::{EvidenceCollector, EvidenceModels, EvidenceTask};
+pub(crate) use collect::{BLIND_REPLIES, EvidenceCollector, EvidenceModels, EvidenceTask};
 pub use fairness::FairnessAnswer;
 pub use record::{CounterfactualCopy, DroppedItem, GradedMutant, GradedWork, TaskEvidence};
 pub(crate) use record::{read_evidence, write_evidence};

@@ -7,17 +7,13 @@ use serde_json::{Value, json};
 
 use crate::draft_run::start_author;
 use crate::fixture::{Fixture, needs_bubblewrap, read_json};
+use crate::ledger::{self, file};
 use crate::server::{Answer, Request};
 
 fn lab() -> Fixture {
-    let body = |what: &str| {
-        format!("# {what}\n\nAmounts of {what} are always in minor units of the currency of the shop.")
-    };
-    Fixture::new().env("OPENAI_API_KEY", "k").skill("ledger", "Exports ledgers.", &body("ledgers")).skill(
-        "charts",
-        "Draws charts.",
-        &body("charts"),
-    )
+    let charts = "# Charts\n\nAmounts of charts are always in minor units of the currency of the shop.";
+    let lab = Fixture::new().env("OPENAI_API_KEY", "k");
+    lab.skill("ledger", "Exports ledgers.", ledger::BODY).skill("charts", "Draws charts.", charts)
 }
 
 fn text_of(request: &Request) -> String {
@@ -26,44 +22,69 @@ fn text_of(request: &Request) -> String {
     user["content"].as_str().unwrap().to_owned()
 }
 
-fn file(path: &str, text: &str) -> Value {
-    json!({"path": path, "lines": text.lines().collect::<Vec<_>>()})
-}
+const CHECK: &str = r#"import glob, os
+from sets import check
 
-const CHECK: &str = r#"import json, os
-names = ["written", "number", "right", "only", "typed"]
-rewards = dict.fromkeys(names, 0)
-try:
-    result = json.load(open("/app/sum.json"))
-    rewards["written"] = 1
-    rewards["number"] = int("sum" in result)
-    rewards["right"] = int(result.get("sum") == sum(open("/tests/data.bin", "rb").read()))
-    rewards["only"] = int(set(result) == {"sum"})
-    rewards["typed"] = int(type(result.get("sum")) is int)
-except (OSError, ValueError):
-    pass
-json.dump(rewards, open("/logs/verifier/reward.json", "w"))
+def lines():
+    return [line.rstrip("\n") for path in sorted(glob.glob("*.txt")) for line in open(path)]
+
+@check("gc-sum")
+def gc_sum():
+    data = open(os.path.join(os.path.dirname(__file__), "data.bin"), "rb").read()
+    assert any(line == str(sum(data)) for line in lines()), "the sum is a line"
+
+@check("d01")
+def if_d01():
+    assert glob.glob("close-ledger.txt")
+
+@check("d02")
+def if_d02():
+    assert lines()[0] == "LEDGER/4"
+
+@check("d03")
+def if_d03():
+    assert any("dormant" in line for line in lines())
+
+@check("d05")
+def if_d05():
+    assert lines()[-1] == "-- filed --"
 "#;
 
-const SOLVE: &str = "#!/bin/bash\npython3 -c 'import json; json.dump({\"sum\": sum(open(\"/app/data.bin\", \"rb\").read())}, open(\"/app/sum.json\", \"w\"))'\n";
+const SUM: &str = "python3 -c 'print(sum(open(\"data.bin\", \"rb\").read()))'";
+
+/// The items of the ledger's task that this one has as well.
+fn items() -> Value {
+    let mut items = ledger::items();
+    items.as_array_mut().unwrap().retain(|item| ["d01", "d02", "d03", "d05"].iter().any(|id| item["id"] == *id));
+    items[2]["mutant"] = json!([{"find": "sensor dormant", "replace": "sensor"}]);
+    items.as_array_mut().unwrap().push(json!({"set": "gc", "id": "gc-sum", "text": "the sum is stated"}));
+    items
+}
 
 /// The files of a task about the bytes of `data.bin`, which `data` provides.
 fn files(data: &[Value]) -> Value {
+    let solve = format!(
+        "#!/bin/bash\nname=close-ledger.txt\n{{\necho \"LEDGER/4\"\necho \"sensor dormant\"\n{SUM}\necho \"-- filed --\"\n}} > \"$name\"\n"
+    );
     let own = [
         file(
             "instruction.md",
-            "The file /app/data.bin has raw readings of a sensor. Please add all of its bytes up and write /app/sum.json, an object with the whole number under the key sum and nothing else.",
+            "The file /app/data.bin has raw readings of a sensor. Please add all of its bytes up and leave a text with the sum, as a whole number on a line of its own, at /app/NAME.txt, the way we usually file such sums.",
         ),
-        file("tests/test.sh", "#!/bin/bash\npython3 /tests/check.py\n"),
         file("tests/check.py", CHECK),
-        file("solution/solve.sh", SOLVE),
+        file("solution/solve.sh", &solve),
     ];
     let all = [&own[..], data].concat();
-    json!({ "files": all })
+    json!({ "files": all, "items": items() })
+}
+
+/// The work without the skill.
+fn blind() -> Answer {
+    Answer::done(&ledger::script(&format!("#!/bin/bash\n{SUM} > report.txt\n")))
 }
 
 fn ideas(more: &Value) -> String {
-    let mut idea = json!({"name": "readings", "title": "Readings", "summary": "Adds bytes."});
+    let mut idea = ledger::idea("readings");
     for (key, value) in more["idea"].as_object().into_iter().flatten() {
         idea[key] = value.clone();
     }
@@ -72,6 +93,14 @@ fn ideas(more: &Value) -> String {
         reply["unused"] = unused.clone();
     }
     reply.to_string()
+}
+
+/// Drafts with the directives of the ledger.
+fn draft(lab: &Fixture, url: &str, skills: &[&str], more: &[&str]) -> crate::fixture::Ran {
+    lab.assay(&args(url, &[skills, more, &["--stop-after", "needs"]].concat())).ok();
+    lab.write("draft/directives.json", ledger::directives().to_string());
+    let resume = ["--resume", "--base-url", url, "--out", "draft", "--format", "json"];
+    lab.assay(&[&["draft", "run"], skills, &resume].concat())
 }
 
 fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -99,6 +128,9 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
             let more = json!({"idea": {"intents": ["intent-1"]}, "unused": [{"id": "intent-2", "reason": "No test."}]});
             return Answer::done(&ideas(&more));
         }
+        if text.starts_with("Do this work") {
+            return blind();
+        }
         assert!(text.contains("What the person asked for") && !text.contains("Make tea"), "{text}");
         let copies = [
             json!({"path": "environment/files/data.bin", "copy": "data.bin"}),
@@ -115,8 +147,8 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
         .file("in/notes/a.txt", "hello\n")
         .file("in/data.bin", [1, 255, 4]);
     let url = server.url();
-    let sources = ["skills/ledger", "skills/charts", "--intents", "issues.json", "--inputs", "in"];
-    let ran = lab.assay(&args(&url, &sources)).ok().json();
+    let sources = ["--intents", "issues.json", "--inputs", "in"];
+    let ran = draft(&lab, &url, &["skills/ledger", "skills/charts"], &sources).ok().json();
     assert_eq!(ran["tasks"][0]["state"], "accepted", "{ran:#}");
     let intents = read_json(&lab.path("draft/intents.json")).unwrap();
     assert_eq!(intents["intents"][0]["source"], "https://example.org/7");
@@ -143,7 +175,7 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
     let resume =
         ["draft", "run", "skills/ledger", "skills/charts", "--resume", "--base-url", &url, "--out", "draft", "--force"];
     lab.assay(&resume).ok();
-    assert_eq!(server.requests().len(), 4);
+    assert_eq!(server.requests().len(), 5);
     let other = lab.assay(&["draft", "run", "skills/ledger", "--resume", "--out", "draft"]).ended(2);
     assert!(other.stderr.contains("not the one that draft was drafted for"), "{}", other.stderr);
 }
@@ -163,6 +195,9 @@ fn a_program_of_the_task_makes_its_files() {
                 &files(&[file("tests/generate.py", "raise SystemExit('no seed')")]).to_string(),
             );
         }
+        if text.starts_with("Do this work") {
+            return blind();
+        }
         if text.contains("generator-fails") {
             assert!(text.contains("ends with status 1: no seed"), "{text}");
             return Answer::done(&json!({"files": [file("tests/generate.py", &unstable)]}).to_string());
@@ -172,7 +207,7 @@ fn a_program_of_the_task_makes_its_files() {
     });
     let lab = lab();
     let url = server.url();
-    let ran = lab.assay(&args(&url, &["skills/ledger"])).ok().json();
+    let ran = draft(&lab, &url, &["skills/ledger"], &[]).ok().json();
     assert_eq!(
         (&ran["tasks"][0]["state"], &ran["tasks"][0]["repairs"]),
         (&json!("accepted"), &json!(2)),
@@ -184,7 +219,7 @@ fn a_program_of_the_task_makes_its_files() {
     );
     let resume = ["draft", "run", "skills/ledger", "--resume", "--base-url", &url, "--out", "draft", "--force"];
     lab.assay(&resume).ok();
-    assert_eq!(server.requests().len(), 5);
+    assert_eq!(server.requests().len(), 7);
 }
 
 #[test]
@@ -201,7 +236,7 @@ fn generators_stay_in_their_folder() {
         });
         let lab = lab();
         let url = server.url();
-        let ran = lab.assay(&args(&url, &["skills/ledger"])).ended(1).json();
+        let ran = draft(&lab, &url, &["skills/ledger"], &[]).ended(1).json();
         let reason = ran["tasks"][0]["reason"].as_str().unwrap();
         assert!(reason.contains(expected), "{reason}");
     };
