@@ -3,7 +3,8 @@
 //! A directive is one checkable demand of one line of a skill: a command to run, a literal to
 //! write, a threshold to use, a step to do before another, a thing to avoid. [`extract`] splits a
 //! skill into directives without a model; [`ask`] has what a model finds besides.
-//! [`crate::adherence`] compares them with runs.
+//! [`crate::adherence`] compares them with runs. [`statement`] has the passages that say what to do, whether or not a
+//! run can be checked against them.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ mod number;
 mod order;
 mod package;
 mod prose;
+pub mod statement;
 mod table;
 mod unit;
 mod word;

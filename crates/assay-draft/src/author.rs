@@ -1,16 +1,17 @@
 //! The model that writes. Each reply is stored by the digest of its request.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use assay_ask::{
-    AskError, AskEvents, AskRules, Asker, CacheError, CapReached, CostCap, FolderCache, ModelHandle,
-    ModelQuestion, StoredReply, UnreadableReplies,
+    AskBudget, AskCaps, AskError, AskEvents, AskProgress, AskRules, Asker, CacheError, CapReached, CostCap,
+    FolderCache, ModelHandle, ModelQuestion, NotReserved, ReservedCost, StoredReply, UnreadableReplies,
 };
 use assay_judge::Request;
-use assay_model::{ScriptContext, Usage};
+use assay_judge::format::slug;
+use assay_model::{Price, ScriptContext, Usage};
 use serde_json::json;
 
 use crate::prompts::Prompt;
@@ -24,33 +25,107 @@ const RULES: AskRules = AskRules {
     unreadable: UnreadableReplies::Keep,
 };
 
-/// The model that writes a draft, with the folder of its replies.
+/// What the models of a draft have spent, each at its own price.
+type Accounts = Arc<Mutex<Vec<Arc<CostCap>>>>;
+
+/// The cap of a draft over the requests to all of its models. They are asked one after another.
 #[derive(Debug)]
+struct SharedCap {
+    accounts: Accounts,
+    own: Arc<CostCap>,
+}
+
+impl AskBudget for SharedCap {
+    fn reserve_cost(
+        &self,
+        model: &ModelHandle,
+        question: &ModelQuestion,
+        rules: &AskRules,
+        cancel: &AtomicBool,
+    ) -> Result<Box<dyn ReservedCost + '_>, NotReserved> {
+        if let Some(cap) = self.own.caps().usd {
+            let (next, spent) = (self.own.max_cost(question, rules), sum_costs(&self.accounts));
+            if spent + next > cap {
+                return Err(CapReached::Usd { cap, spent, next }.into());
+            }
+        }
+        self.own.reserve_cost(model, question, rules, cancel)
+    }
+}
+
+fn sum_costs(accounts: &Accounts) -> f64 {
+    let accounts = accounts.lock().unwrap_or_else(PoisonError::into_inner);
+    accounts.iter().filter_map(|account| account.cost_usd()).sum()
+}
+
+/// A model that is asked for a draft, with the folder of its replies: the one that writes it, or another.
 pub struct DraftAuthor {
     model: ModelHandle,
+    folder: PathBuf,
     asker: Asker<'static>,
+    accounts: Accounts,
     cap: Arc<CostCap>,
     cancel: Arc<AtomicBool>,
     cached: AtomicU64,
+    progress: AskProgress,
+}
+
+impl std::fmt::Debug for DraftAuthor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DraftAuthor").field("model", &self.model).finish_non_exhaustive()
+    }
 }
 
 impl DraftAuthor {
     /// A model whose replies are in `folder`. Nothing is sent yet.
     pub fn new(model: ModelHandle, folder: PathBuf, cap: CostCap, cancel: Arc<AtomicBool>) -> Self {
-        let (cache, cap) = (FolderCache::new(folder), Arc::new(cap));
-        let asker = Asker::new(Arc::new(cache), cap.clone(), RULES);
-        Self { model, asker, cap, cancel, cached: AtomicU64::new(0) }
+        Self::join(model, folder, cap, Accounts::default(), cancel, AskProgress::silent())
+    }
+
+    fn join(
+        model: ModelHandle,
+        folder: PathBuf,
+        cap: CostCap,
+        accounts: Accounts,
+        cancel: Arc<AtomicBool>,
+        progress: AskProgress,
+    ) -> Self {
+        let cap = Arc::new(cap);
+        accounts.lock().unwrap_or_else(PoisonError::into_inner).push(cap.clone());
+        let budget = Arc::new(SharedCap { accounts: accounts.clone(), own: cap.clone() });
+        let asker = Asker::new(Arc::new(FolderCache::new(&folder)), budget, RULES).report_with(progress.clone());
+        Self { model, folder, asker, accounts, cap, cancel, cached: AtomicU64::new(0), progress }
+    }
+
+    /// Another model, which shares the cap: what both cost together does not exceed it. Its replies are in a folder of its
+    /// own within that of this one.
+    ///
+    /// # Errors
+    /// Stored replies cannot be read.
+    pub fn open_helper(&self, model: ModelHandle, price: Option<Price>) -> Result<Self, CacheError> {
+        let folder = self.folder.join(slug(model.name()));
+        let (_, spent) = stored_replies(folder.clone())?;
+        let caps = AskCaps { usd: self.cap.caps().usd, ..self.cap.caps() };
+        let cap = CostCap::new(price, caps).after(spent);
+        let (accounts, progress) = (self.accounts.clone(), self.progress.clone());
+        Ok(Self::join(model, folder, cap, accounts, self.cancel.clone(), progress))
     }
 
     /// Reports what happens.
     #[must_use]
     pub fn report_to(self, events: Arc<dyn AskEvents>, interval: Duration) -> Self {
-        Self { asker: self.asker.report_to(events, interval), ..self }
+        let progress = AskProgress::new(events, interval);
+        Self { asker: self.asker.report_with(progress.clone()), progress, ..self }
     }
 
     /// The model, as `provider:model`.
     pub fn name(&self) -> &str {
         self.model.name()
+    }
+
+    /// What the requests to all models of the draft cost in USD, unless prices are unknown.
+    pub fn sum_cost(&self) -> Option<f64> {
+        self.cap.cost_usd().map(|_| sum_costs(&self.accounts))
     }
 
     /// The cap, and what was spent.

@@ -13,16 +13,22 @@ use serde_json::Value;
 
 use crate::author::DraftAuthor;
 use crate::error::{DraftError, Existing, InputFault, SkillFault};
+use crate::directives::{
+    DIRECTIVES_FILE, DraftDirective, DraftDirectives, count_measurable, is_worth_measuring, list_directives,
+    record_infeasible,
+};
 use crate::event::{DraftEvent, DraftEvents};
+use crate::evidence::EvidenceModels;
 use crate::experiment;
 use crate::first_message::Redact;
 use crate::folder::{DraftFolder, DraftState, make_folder};
 use crate::forecast::{DraftForecast, forecast_draft};
 use crate::host::DraftHost;
+use crate::probe::{apply_probe, probe_directives};
 use crate::input_files::{copy_inputs, list_inputs};
 use crate::intents::{DraftIntents, read_intents};
 use crate::prompts::versions;
-use crate::solvers::{SolverOptions, check_solver, run_solvers};
+use crate::solvers::{SolverOptions, check_payment, check_solver, run_solvers};
 use crate::sources::Intent;
 use crate::stages::DraftStage;
 use crate::subject::{
@@ -49,12 +55,16 @@ pub struct DraftOptions<'a> {
     pub intents: &'a [PathBuf],
     /// A folder with files that tasks may be given.
     pub inputs: Option<&'a Path>,
+    /// Whether the experiment has the condition `counterfactual`.
+    pub counterfactual: bool,
     /// The last stage to execute.
     pub stop_after: DraftStage,
     /// Whether the draft in the folder continues.
     pub resume: bool,
     /// Whether nothing is written.
     pub dry_run: bool,
+    /// Whether tasks are drafted even if there is nothing to measure.
+    pub force: bool,
 }
 
 /// A draft whose model is not open yet.
@@ -139,8 +149,10 @@ impl<'a> OpenDraft<'a> {
             Some(inputs) if options.dry_run => list_inputs(inputs),
             _ => list_inputs(&folder.path_of("inputs")),
         };
-        let subject = describe_subject(packages, &needs, intents, inputs);
-        Ok(Draft { options, folder, state, _lock: lock, subject, author })
+        let mut subject = describe_subject(packages, &needs, intents, inputs);
+        subject.text.directives = list_usable(DraftDirectives::read_from(&folder)?);
+        let helpers = DraftHelpers::default();
+        Ok(Draft { options, folder, state, _lock: lock, subject, author, helpers, is_worthless: false })
     }
 }
 
@@ -153,6 +165,17 @@ pub struct Draft<'a> {
     _lock: Option<File>,
     subject: DraftSubject,
     author: DraftAuthor,
+    helpers: DraftHelpers,
+    is_worthless: bool,
+}
+
+/// Other models than the author's, opened by [`DraftAuthor::open_helper`].
+#[derive(Debug, Default)]
+pub struct DraftHelpers {
+    /// Does the work with the skill, and reads the items for fairness.
+    pub solver: Option<DraftAuthor>,
+    /// The model whose agent is to be measured; does the work without the skill.
+    pub measured: Option<DraftAuthor>,
 }
 
 /// How the stages of a draft ended.
@@ -175,9 +198,19 @@ impl Draft<'_> {
         &self.author
     }
 
+    /// Has other models work on the tasks.
+    pub fn add_helpers(&mut self, helpers: DraftHelpers) {
+        self.helpers = helpers;
+    }
+
     /// The last stage that is complete.
     pub fn last_stage(&self) -> Option<DraftStage> {
         self.state.stage
+    }
+
+    /// Whether the draft ended because too few directives can show what the skill is worth.
+    pub fn has_nothing_to_measure(&self) -> bool {
+        self.is_worthless
     }
 
     /// The name of its runs.
@@ -214,7 +247,10 @@ impl Draft<'_> {
         if self.complete(DraftStage::Needs)? {
             return stopped(true);
         }
-        let ideas = propose_ideas(&self.folder, &self.subject, &self.author, self.state.tasks)?;
+        if let Some(end) = self.read_directives(events)? {
+            return Ok(end);
+        }
+        let ideas = propose_ideas(&self.folder, &self.subject, &self.author, self.state.tasks, events)?;
         if self.complete(DraftStage::Ideas)? {
             return stopped(true);
         }
@@ -223,7 +259,15 @@ impl Draft<'_> {
             return stopped(!self.folder.list_tasks().is_empty());
         }
         self.folder.apply_rejections()?;
-        validate_tasks(&self.folder, &self.subject, &self.author, host, events)?;
+        let models = EvidenceModels {
+            author: &self.author,
+            solver: self.helpers.solver.as_ref(),
+            measured: self.helpers.measured.as_ref(),
+        };
+        if let Some(model) = models.solver {
+            check_payment(solver, model.name(), host)?;
+        }
+        validate_tasks(&self.folder, &self.subject, models, host, events)?;
         let names = self.folder.list_tasks();
         if names.is_empty() {
             self.complete(DraftStage::Validation)?;
@@ -241,7 +285,7 @@ impl Draft<'_> {
         if self.complete(DraftStage::Solvers)? || names.is_empty() {
             return stopped(!names.is_empty());
         }
-        self.write_new("experiment.toml", &experiment::experiment(&name, has_rubrics))?;
+        self.write_new("experiment.toml", &experiment::experiment(&name, has_rubrics, self.options.counterfactual))?;
         let tasks: Vec<PathBuf> = names.iter().map(|name| self.folder.task_folder(name)).collect();
         let reviews = self.folder.path_of("reviews");
         host.write_reviews(&tasks, &self.subject.packages, &reviews).map_err(DraftError::Host)?;
@@ -250,6 +294,43 @@ impl Draft<'_> {
             events.handle_event(&DraftEvent::NoHeadroom);
         }
         Ok(StagesEnd { has_tasks: true, is_complete: true })
+    }
+
+    /// Lists the directives of the skill, and asks the model that is to be measured about them. Returns the end of the stages if
+    /// one of these two is the last, or there is nothing to measure.
+    fn read_directives(&mut self, events: &dyn DraftEvents) -> Result<Option<StagesEnd>, DraftError> {
+        let stopped = |has_tasks| Ok(Some(StagesEnd { has_tasks, is_complete: false }));
+        let has = |name: &str| self.folder.path_of(name).symlink_metadata().is_ok();
+        // A draft of an earlier version, whose tasks are of ideas without directives.
+        if has("ideas.json") && !has(DIRECTIVES_FILE) {
+            return Ok(None);
+        }
+        let list = list_directives(&self.folder, &self.subject.packages, &self.author, events)?;
+        record_infeasible(&self.folder, &list.directives)?;
+        if self.complete(DraftStage::Directives)? {
+            return stopped(true);
+        }
+        let measured = self.helpers.measured.as_ref();
+        let probe = probe_directives(&self.folder, &list.directives, measured, &self.author, events)?;
+        let mut directives = match &probe {
+            Some(probe) => apply_probe(&list.directives, probe),
+            None => list.directives,
+        };
+        let is_last = self.complete(DraftStage::Probe)?;
+        if !is_worth_measuring(&directives) {
+            let (measurable, is_forced) = (count_measurable(&directives), self.options.force);
+            events.handle_event(&DraftEvent::NothingToMeasure { measurable, is_forced });
+            if !is_forced {
+                self.is_worthless = true;
+                return stopped(false);
+            }
+        }
+        if is_last {
+            return stopped(true);
+        }
+        directives.retain(|directive| directive.is_measurable() || directive.is_control());
+        self.subject.text.directives = directives;
+        Ok(None)
     }
 
     /// Writes a file that does not exist: one that was edited stays.
@@ -270,6 +351,12 @@ impl Draft<'_> {
             })
             .collect()
     }
+}
+
+/// The directives that tasks may test: those that show what the skill adds, and controls.
+fn list_usable(list: Option<DraftDirectives>) -> Vec<DraftDirective> {
+    let all = list.map(|list| list.directives).unwrap_or_default().into_iter();
+    all.filter(|directive| directive.is_measurable() || directive.is_control()).collect()
 }
 
 /// A name for a run.

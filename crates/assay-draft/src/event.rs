@@ -8,6 +8,8 @@ use assay_safety::Finding;
 use assay_skill::corpus::input::BadLine;
 use assay_trace::read::TraceError;
 
+use crate::error::DraftError;
+
 /// Something that happened.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -32,6 +34,8 @@ pub enum DraftEvent<'a> {
         /// How many there are.
         count: usize,
     },
+    /// The document of a skill cannot be read, and the skill is left out.
+    UnreadableSkill(&'a DraftError),
     /// A corpus has no record.
     NoRecords(&'a Path),
     /// Skills of a library have one id.
@@ -60,6 +64,24 @@ pub enum DraftEvent<'a> {
     },
     /// A draft was begun with other prompts.
     OtherPrompts,
+    /// The directives of the skill were listed: how many.
+    Directives(usize),
+    /// No model that is to be measured was asked what it does without the skill.
+    NoProbe,
+    /// The model that is to be measured was asked what it does without the skill.
+    Probed {
+        /// Directives that it follows anyway.
+        known: usize,
+        /// Directives that it does not follow.
+        unknown: usize,
+    },
+    /// Too few directives can show what the skill is worth.
+    NothingToMeasure {
+        /// How many can.
+        measurable: usize,
+        /// Whether tasks are drafted all the same.
+        is_forced: bool,
+    },
     /// What the model wrote of a task cannot be used.
     Unusable {
         /// The task.
@@ -75,6 +97,29 @@ pub enum DraftEvent<'a> {
         task: &'a str,
         /// How often the oracle runs.
         oracle_trials: u32,
+    },
+    /// Others than the author work on a task.
+    Working {
+        /// The task.
+        task: &'a str,
+        /// What is done, such as "the work without the skill, 2 of 3, by openai:gpt-5".
+        what: &'a str,
+    },
+    /// An item was left out of a task.
+    ItemDropped {
+        /// The task.
+        task: &'a str,
+        /// The item.
+        item: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
+    /// An idea cannot be used.
+    IdeaDropped {
+        /// Its name.
+        idea: &'a str,
+        /// Why.
+        reason: &'a str,
     },
     /// A task was accepted.
     Accepted(&'a str),
@@ -94,6 +139,8 @@ pub enum DraftEvent<'a> {
         /// Most repairs of a task.
         most: usize,
     },
+    /// No other model than the author's does the work with the skill, or reads the items for fairness.
+    NoSecondModel,
     /// No model attempts the tasks.
     NoSolver,
     /// Another model solved a task.

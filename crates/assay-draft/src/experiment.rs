@@ -31,20 +31,29 @@ const JUDGE: &str = r#"
 models = ["anthropic:claude-opus-4-5"] # replace it: not of the family of an agent's model
 "#;
 
-/// The experiment of a draft: baseline, the skill, and a placebo.
-pub fn experiment(name: &str, has_rubrics: bool) -> String {
+/// The condition that announces the skill.
+const TOLD: &str = r#"
+[condition.told]                      # the same skill, announced for the task
+is = "curated"
+disclosure = "told"
+"#;
+
+/// The experiment of a draft: baseline, the skill as an agent finds it and as it is told of it, and a placebo; if
+/// `has_counterfactual`, also the skill with other names and numbers.
+pub fn experiment(name: &str, has_rubrics: bool, has_counterfactual: bool) -> String {
+    let more = if has_counterfactual { ", \"counterfactual\"" } else { "" };
     let head = format!(
         "# Drafted by assay draft. Replace the model, then: assay plan experiment.toml\n\
          schema = \"assay.experiment/1\"\n\
          name = \"{name}\"\n\
          suite = [\"tasks/*\"]\n\
          library = [\"skills/*\"]                # a copy of the skill as it was when the draft began\n\
-         conditions = [\"none\", \"curated\", \"placebo\"]\n\
+         conditions = [\"none\", \"curated\", \"told\", \"placebo\"{more}]\n\
          repetitions = 5\n\
          seed = 1\n\
          network = \"none\"\n"
     );
-    head + AGENTS + if has_rubrics { JUDGE } else { "" }
+    head + TOLD + AGENTS + if has_rubrics { JUDGE } else { "" }
 }
 
 /// The attempts of another model than the author's: alternately without and with the skill. `price` is in USD per million

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{DraftError, FolderFault, InputFault};
-use crate::proposal::{Idea, UnusedIntent};
+use crate::ideas::{DroppedIdea, Idea, UnusedIntent};
 use crate::review::Fault;
 use crate::stages::DraftStage;
 
@@ -54,6 +54,9 @@ pub(crate) struct DraftIdeas {
     /// Intents that no idea serves, with the model's reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unused: Vec<UnusedIntent>,
+    /// Ideas that cannot show what the skill adds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dropped: Vec<DroppedIdea>,
 }
 
 /// `proposals/NAME.json`: what a model wrote of a task.
@@ -99,11 +102,14 @@ pub(crate) struct AcceptedTask {
     pub(crate) warnings: Vec<Fault>,
 }
 
-/// `infeasible.json`: tasks that were rejected.
+/// `infeasible.json`: tasks that were rejected, and directives that no task can test.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct InfeasibleTasks {
     pub(crate) schema: String,
     pub(crate) tasks: BTreeMap<String, RejectedTask>,
+    /// Why no task can test a directive, by the id of the directive, in a sentence without its full stop.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) directives: BTreeMap<String, String>,
 }
 
 /// A task that was rejected.
@@ -260,8 +266,8 @@ impl DraftFolder {
     }
 
     pub(crate) fn read_infeasible(&self) -> Result<InfeasibleTasks, DraftError> {
-        let empty =
-            || InfeasibleTasks { schema: "assay.draft-infeasible/1".to_owned(), tasks: BTreeMap::new() };
+        let schema = || "assay.draft-infeasible/1".to_owned();
+        let empty = || InfeasibleTasks { schema: schema(), ..InfeasibleTasks::default() };
         Ok(self.read_json("infeasible.json")?.unwrap_or_else(empty))
     }
 

@@ -4,7 +4,9 @@ use assay_diagnostic::counted;
 use serde::Serialize;
 
 use crate::author::DraftAuthor;
+use crate::directives::{DIRECTIVES_FILE, requests_of};
 use crate::error::DraftError;
+use crate::evidence::BLIND_REPLIES;
 use crate::folder::{DraftFolder, DraftIdeas};
 use crate::prompts;
 use crate::stages::DraftStage;
@@ -59,6 +61,11 @@ pub(crate) fn forecast_draft(
         }
         Ok::<_, DraftError>(())
     };
+    let has_list = folder.path_of(DIRECTIVES_FILE).symlink_metadata().is_ok();
+    let has_ideas = folder.path_of("ideas.json").symlink_metadata().is_ok();
+    if !has_list && !has_ideas && stop_after >= DraftStage::Directives {
+        requests_of(&subject.packages)?.iter().try_for_each(&mut count)?;
+    }
     let ideas: Option<DraftIdeas> = folder.read_json("ideas.json")?;
     if ideas.is_none() && stop_after >= DraftStage::Ideas {
         count(&prompts::request_ideas(&subject.text, tasks))?;
@@ -85,6 +92,10 @@ pub(crate) fn forecast_draft(
         usd += unknown as f64 * model.max_cost_of(tokens);
     }
     let validates = stop_after >= DraftStage::Validation;
+    // A task is done without the skill again after a repair.
+    let work = if validates { BLIND_REPLIES * (open + unknown) } else { 0 };
+    requests += work;
+    usd += (work * (1 + MOST_REPAIRS)) as f64 * model.max_cost_of(tokens);
     let repairs = if validates { MOST_REPAIRS * (open + unknown) } else { 0 };
     usd += repairs as f64 * model.max_cost_of(tokens.saturating_add(model.reply_tokens()));
     Ok(DraftForecast {
@@ -93,6 +104,6 @@ pub(crate) fn forecast_draft(
         repairs,
         cached,
         max_usd: model.cap().priced(usd),
-        spent_usd: model.cap().cost_usd(),
+        spent_usd: model.sum_cost(),
     })
 }

@@ -1,5 +1,6 @@
 //! What the stages of a draft need of their caller.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +22,17 @@ pub struct CheckedTask {
     pub unchecked: Option<String>,
 }
 
+/// What the checks of a task say of a solution.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GradedChecks {
+    /// Whether each check passed, by name. Empty if nothing was graded, such as after a deadline.
+    pub passed: BTreeMap<String, bool>,
+    /// What solution and verifier printed.
+    pub output: String,
+    /// Why it could not be graded here, if so.
+    pub unchecked: Option<String>,
+}
+
 /// What the stages of a draft need of their caller and its machine.
 pub trait DraftHost {
     /// Runs solution and no-op check of a task, and adds what they say against it. A rubric decides nothing here: no judge is
@@ -29,6 +41,12 @@ pub trait DraftHost {
     /// # Errors
     /// Nothing can be executed here.
     fn check_task(&mut self, task: &Task, findings: &mut Vec<Finding>) -> Result<CheckedTask, ErrorCause>;
+
+    /// Runs the solution of a task once and grades it. A solution that fails is a result like any other.
+    ///
+    /// # Errors
+    /// Nothing can be executed here.
+    fn grade_solution(&mut self, task: &Task) -> Result<GradedChecks, ErrorCause>;
 
     /// Ends the checks. It is called once for all tasks, if one was checked.
     fn finish_checks(&mut self);

@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 use assay_fs::Digest;
 use assay_judge::Request;
 use assay_syntax::parts::{Part, begin_part, delimited, enclose, mark_parts};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::proposal::{Idea, TaskFile};
+use crate::directives::DraftDirective;
+use crate::ideas::Idea;
+use crate::proposal::TaskFile;
 pub use crate::sources::{InputFile, Intent};
 
 /// Most characters of a skill in a request.
@@ -29,7 +31,7 @@ pub struct Prompt {
     pub text: &'static str,
 }
 
-/// The system message of all requests.
+/// The system message of requests to the author.
 pub const SYSTEM: Prompt = Prompt { name: "system", text: include_str!("../prompts/system.md") };
 /// Asks for ideas of tasks.
 pub const IDEAS: Prompt = Prompt { name: "ideas", text: include_str!("../prompts/ideas.md") };
@@ -47,6 +49,38 @@ pub const INPUTS: Prompt = Prompt { name: "inputs", text: include_str!("../promp
 pub const GENERATOR: Prompt = Prompt { name: "generator", text: include_str!("../prompts/generator.md") };
 /// Asks for corrections of a task.
 pub const REPAIR: Prompt = Prompt { name: "repair", text: include_str!("../prompts/repair.md") };
+
+/// Shows directives, in [`IDEAS`], [`FILES`] and [`REPAIR`].
+pub const DIRECTIVE_LIST: Prompt =
+    Prompt { name: "directive-list", text: include_str!("../prompts/directive-list.md") };
+/// The system message of those who do the work of a task.
+pub const WORK_SYSTEM: Prompt = Prompt { name: "work-system", text: include_str!("../prompts/work-system.md") };
+/// Asks for the work without the skill.
+pub const WITHOUT: Prompt = Prompt { name: "without", text: include_str!("../prompts/without.md") };
+/// Asks for the work with the skill.
+pub const WITH: Prompt = Prompt { name: "with", text: include_str!("../prompts/with.md") };
+/// The system message of those who read items for fairness.
+pub const FAIRNESS_SYSTEM: Prompt =
+    Prompt { name: "fairness-system", text: include_str!("../prompts/fairness-system.md") };
+/// Asks which items are unfair.
+pub const FAIRNESS: Prompt = Prompt { name: "fairness", text: include_str!("../prompts/fairness.md") };
+
+/// The system message of requests for directives.
+pub const DIRECTIVES_SYSTEM: Prompt =
+    Prompt { name: "directives-system", text: include_str!("../prompts/directives-system.md") };
+/// Asks for the directives of a skill.
+pub const DIRECTIVES: Prompt = Prompt { name: "directives", text: include_str!("../prompts/directives.md") };
+/// The system message of a probe.
+pub const PROBE_SYSTEM: Prompt =
+    Prompt { name: "probe-system", text: include_str!("../prompts/probe-system.md") };
+/// Asks what a model would do without the skill.
+pub const PROBE: Prompt = Prompt { name: "probe", text: include_str!("../prompts/probe.md") };
+/// The system message of comparisons.
+pub const PROBE_COMPARE_SYSTEM: Prompt =
+    Prompt { name: "probe-compare-system", text: include_str!("../prompts/probe-compare-system.md") };
+/// Asks whether replies to [`PROBE`] meet answers.
+pub const PROBE_COMPARE: Prompt =
+    Prompt { name: "probe-compare", text: include_str!("../prompts/probe-compare.md") };
 
 impl Prompt {
     /// The first 12 digits of the text's digest.
@@ -71,7 +105,11 @@ impl Prompt {
 
 /// The versions of all prompts, by name.
 pub fn versions() -> BTreeMap<String, String> {
-    let all = [SYSTEM, IDEAS, FILES, DOUBLES, SEVERAL, INTENTS, INPUTS, GENERATOR, REPAIR];
+    let all = [
+        DIRECTIVES_SYSTEM, DIRECTIVES, PROBE_SYSTEM, PROBE, PROBE_COMPARE_SYSTEM, PROBE_COMPARE, SYSTEM, IDEAS, FILES,
+        DOUBLES, SEVERAL, INTENTS, INPUTS, GENERATOR, REPAIR, DIRECTIVE_LIST, WORK_SYSTEM, WITHOUT, WITH, FAIRNESS_SYSTEM,
+        FAIRNESS,
+    ];
     all.iter().map(|prompt| (prompt.name.to_owned(), prompt.version())).collect()
 }
 
@@ -94,6 +132,8 @@ pub struct SkillText {
     pub needs: String,
     /// Whether tasks may need test doubles.
     pub doubles: bool,
+    /// The directives that tasks may test.
+    pub directives: Vec<DraftDirective>,
 }
 
 /// Asks for `count` ideas.
@@ -105,6 +145,7 @@ pub fn request_ideas(skill: &SkillText, count: usize) -> Request {
         ("several", if skill.several { SEVERAL.text } else { "" }),
         ("intents", &intents_part(&skill.intents)),
         ("inputs", &inputs_part(&skill.inputs)),
+        ("directives", &directives_part(&skill.directives)),
         ("skill", &skill_data(skill, &[&count])),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
@@ -127,13 +168,21 @@ pub fn request_files(skill: &SkillText, idea: &Idea, others: &[&str]) -> Request
         ("others", &others),
         ("intents", &intents_of(skill, idea)),
         ("inputs", &inputs_part(&skill.inputs)),
+        ("directives", &directives_part(&chosen_of(skill, idea))),
         ("skill", &skill_data(skill, &[&idea_text, &others])),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
 }
 
-/// Asks for corrections of a task's files. `faults` is what checks found, with the end of what solution and tests printed.
-pub fn request_repair(skill: &SkillText, idea: &Idea, files: &[TaskFile], faults: &str) -> Request {
+/// Asks for corrections of a task's files and items. `faults` is what checks found, with the end of what solution and tests
+/// printed.
+pub fn request_repair(
+    skill: &SkillText,
+    idea: &Idea,
+    files: &[TaskFile],
+    items: &str,
+    faults: &str,
+) -> Request {
     let idea = idea_data(idea);
     let parts: Vec<Part> = files.iter().map(|file| (file.path.clone(), file.text.clone())).collect();
     let mark = mark_parts(&parts, &[faults]);
@@ -141,6 +190,8 @@ pub fn request_repair(skill: &SkillText, idea: &Idea, files: &[TaskFile], faults
     let listed = beginning(&listed, FILES_CHARS);
     let text = REPAIR.fill(&[
         ("idea", &idea),
+        ("directives", &directives_part(&skill.directives)),
+        ("items", items.trim_end()),
         ("faults", &data("FAULTS", faults, &[&listed])),
         ("files", &enclose("FILES", &listed, &mark)),
         ("skill", &skill_data(skill, &[faults, &listed])),
@@ -215,8 +266,33 @@ fn inputs_part(inputs: &[InputFile]) -> String {
     INPUTS.fill(&[("inputs", &delimited("INPUTS", &parts, &[]))])
 }
 
+/// Directives as data: what their items need.
+fn directives_part(directives: &[DraftDirective]) -> String {
+    if directives.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<Value> = directives
+        .iter()
+        .map(|directive| {
+            json!({
+                "id": directive.id, "file": directive.file, "lines": directive.lines, "quote": directive.quote,
+                "text": directive.text, "relevant_when": directive.relevant_when, "answer": directive.answer,
+                "default": directive.default, "class": directive.class,
+            })
+        })
+        .collect();
+    let lines: Vec<String> = shown.iter().map(Value::to_string).collect();
+    DIRECTIVE_LIST.fill(&[("directives", &data("DIRECTIVES", &lines.join("\n"), &[]))])
+}
+
+/// The directives of an idea.
+fn chosen_of(skill: &SkillText, idea: &Idea) -> Vec<DraftDirective> {
+    let is_chosen = |directive: &&DraftDirective| idea.directives.iter().any(|one| one.id == directive.id);
+    skill.directives.iter().filter(is_chosen).cloned().collect()
+}
+
 /// The skills as data, with the names of their other files.
-fn skill_data(skill: &SkillText, others: &[&str]) -> String {
+pub(crate) fn skill_data(skill: &SkillText, others: &[&str]) -> String {
     let share = SKILL_CHARS / skill.documents.len().max(1);
     let cut = |(name, text): &Part| (format!("skill {name}"), beginning(text, share));
     let mut parts: Vec<Part> = skill.documents.iter().map(cut).collect();

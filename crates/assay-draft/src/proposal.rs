@@ -10,16 +10,15 @@ use std::path::Path;
 
 use assay_fs::FileKind;
 use assay_fs::tree;
-use assay_judge::format::slug;
-use assay_judge::{Item, Rubric};
+use assay_judge::{Item, Rubric, Set};
 use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
 use crate::complaint::Complaint;
-use crate::sources::{InputFile, Intent};
-
-/// Most characters of a task's name.
-pub const NAME_CHARS: usize = 40;
+use crate::directives::DraftDirective;
+use crate::ideas::Idea;
+use crate::items::{ITEMS_FILE, MUTANTS_FILE, RUNNER, ReplyItem, is_own_file, read_items};
+use crate::sources::InputFile;
 
 /// Most bytes of one file.
 const FILE_BYTES: usize = 256 << 10;
@@ -39,51 +38,14 @@ pub const INPUT_BYTES: u64 = 20 << 20;
 /// The image of every task: bubblewrap replaces it by this machine's `/usr`, so no image is built.
 pub const IMAGE: &str = "python:3.11-slim-bookworm";
 
+/// The points of a set of judged items, as in the published method (Tessl 2026, section 2).
+const SET_POINTS: f64 = 100.0;
+
 /// The rubric's file.
 const RUBRIC: &str = "tests/rubric.json";
 
 /// Files that every task has.
-const REQUIRED: [&str; 3] = ["instruction.md", "tests/test.sh", "solution/solve.sh"];
-
-/// An idea of a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Idea {
-    /// The name of the task: lower-case letters, digits and hyphens.
-    pub name: String,
-    /// A title.
-    #[serde(default)]
-    pub title: String,
-    /// The kind of work.
-    #[serde(default)]
-    pub category: String,
-    /// `easy`, `medium` or `hard`.
-    #[serde(default)]
-    pub difficulty: String,
-    /// What is given and what has to be delivered.
-    pub summary: String,
-    /// What tests check.
-    #[serde(default)]
-    pub checks: Vec<String>,
-    /// What only a reader can decide.
-    #[serde(default)]
-    pub judged: Vec<String>,
-    /// What test doubles replace.
-    #[serde(default)]
-    pub doubles: Vec<String>,
-    /// The ids of the intents that it serves.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub intents: Vec<String>,
-}
-
-/// An intent that no idea serves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnusedIntent {
-    /// Its id.
-    pub id: String,
-    /// Why.
-    #[serde(default)]
-    pub reason: String,
-}
+const REQUIRED: [&str; 3] = ["instruction.md", "tests/check.py", "solution/solve.sh"];
 
 /// A copy of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,64 +77,14 @@ pub struct Proposal {
 }
 
 #[derive(Deserialize)]
-struct IdeasReply {
-    ideas: Vec<Idea>,
-    #[serde(default)]
-    unused: Vec<UnusedIntent>,
-}
-
-/// Reads ideas: at most `count`, with unique names of the right form, and the intents that none of them serves.
-///
-/// # Errors
-/// The reply contains no JSON of the form, no idea, or an id that none of `intents` has. The message is a complaint to the
-/// model.
-pub fn read_ideas(
-    reply: &str,
-    count: usize,
-    intents: &[Intent],
-) -> Result<(Vec<Idea>, Vec<UnusedIntent>), Complaint> {
-    let IdeasReply { mut ideas, mut unused } = read_document(reply)?;
-    let is_known = |id: &String| intents.iter().any(|intent| &intent.id == id);
-    let named = ideas.iter().flat_map(|idea| &idea.intents).chain(unused.iter().map(|unused| &unused.id));
-    if let Some(id) = named.into_iter().find(|id| !is_known(id)) {
-        return Err(Complaint::new(format!("no intent has the id {id:?}")));
-    }
-    ideas.truncate(count);
-    if ideas.is_empty() {
-        return Err(Complaint::new("`ideas` is empty"));
-    }
-    let mut names = BTreeSet::new();
-    for idea in &mut ideas {
-        if idea.summary.trim().is_empty() {
-            return Err(Complaint::new(format!("the idea {:?} has no summary", idea.name)));
-        }
-        let ascii: String = idea.name.chars().filter(char::is_ascii).take(NAME_CHARS).collect();
-        let name = slug(&ascii);
-        let name = if name.is_empty() { "task".to_owned() } else { name };
-        let free = (1..).map(|number| if number == 1 { name.clone() } else { format!("{name}-{number}") });
-        idea.name = free.into_iter().find(|name| names.insert(name.clone())).unwrap_or(name);
-        if !["easy", "medium", "hard"].contains(&idea.difficulty.as_str()) {
-            "medium".clone_into(&mut idea.difficulty);
-        }
-    }
-    let is_served = |id: &String| ideas.iter().any(|idea| idea.intents.contains(id));
-    unused.retain(|unused| !is_served(&unused.id));
-    for intent in intents.iter().filter(|intent| !is_served(&intent.id)) {
-        if !unused.iter().any(|unused| unused.id == intent.id) {
-            unused
-                .push(UnusedIntent { id: intent.id.clone(), reason: "the model gives no reason".to_owned() });
-        }
-    }
-    Ok((ideas, unused))
-}
-
-#[derive(Deserialize)]
 struct FilesReply {
     files: Vec<ReplyFile>,
     #[serde(default)]
     delete: Vec<String>,
     #[serde(default)]
-    rubric: Option<Vec<ReplyItem>>,
+    items: Option<Vec<ReplyItem>>,
+    #[serde(default)]
+    rubric: Option<Vec<JudgedItem>>,
 }
 
 #[derive(Deserialize)]
@@ -186,24 +98,34 @@ struct ReplyFile {
     copy: Option<String>,
 }
 
+/// A requirement that a reader decides.
 #[derive(Deserialize)]
-struct ReplyItem {
+struct JudgedItem {
     text: String,
     #[serde(default = "one")]
     points: f64,
+    #[serde(default)]
+    directive: Option<String>,
 }
 
 fn one() -> f64 {
     1.0
 }
 
-/// Reads the files of a new task.
+/// Reads the files of a new task, whose items may be about `directives`.
 ///
 /// # Errors
-/// The reply contains no JSON of the form, a path or size is not allowed, or a required file is missing. The message is a
-/// complaint to the model.
-pub fn read_files(reply: &str, inputs: &[InputFile]) -> Result<Proposal, Complaint> {
-    let proposal = read_changes(reply, inputs)?;
+/// The reply contains no JSON of the form, a path, size or item is not allowed, or a required file or the items are missing.
+/// The message is a complaint to the model.
+pub fn read_files(
+    reply: &str,
+    inputs: &[InputFile],
+    directives: &[DraftDirective],
+) -> Result<Proposal, Complaint> {
+    let proposal = read_changes(reply, inputs, directives)?;
+    if !proposal.files.iter().any(|file| file.path == ITEMS_FILE) {
+        return Err(Complaint::new("`items` is missing"));
+    }
     let missing = |name: &&&str| !proposal.files.iter().any(|file| file.path == **name);
     match REQUIRED.iter().find(missing) {
         Some(name) => Err(Complaint::new(format!("{name} is missing"))),
@@ -214,8 +136,12 @@ pub fn read_files(reply: &str, inputs: &[InputFile]) -> Result<Proposal, Complai
 /// Reads changes to the files of a task.
 ///
 /// # Errors
-/// As [`read_files`], but no file is required.
-pub fn read_changes(reply: &str, inputs: &[InputFile]) -> Result<Proposal, Complaint> {
+/// As [`read_files`], but nothing is required.
+pub fn read_changes(
+    reply: &str,
+    inputs: &[InputFile],
+    directives: &[DraftDirective],
+) -> Result<Proposal, Complaint> {
     let reply: FilesReply = read_document(reply)?;
     let (mut files, mut copies) = (Vec::new(), Vec::new());
     for file in reply.files {
@@ -234,10 +160,15 @@ pub fn read_changes(reply: &str, inputs: &[InputFile]) -> Result<Proposal, Compl
     let mut delete = reply.delete;
     match reply.rubric {
         Some(items) if items.is_empty() => delete.push(RUBRIC.to_owned()),
-        Some(items) => files.push(TaskFile { path: RUBRIC.to_owned(), text: rubric(&items)? }),
+        Some(items) => files.push(TaskFile { path: RUBRIC.to_owned(), text: rubric(&items, directives)? }),
         None => {}
     }
     check_files(&files)?;
+    if let Some(items) = reply.items {
+        let (items, mutants) = read_items(items, directives)?;
+        files.push(TaskFile { path: ITEMS_FILE.to_owned(), text: items.to_json() });
+        files.push(TaskFile { path: MUTANTS_FILE.to_owned(), text: mutants.to_json() });
+    }
     delete.retain(|path| check_path(path).is_ok() && !REQUIRED.contains(&path.as_str()));
     let bytes: u64 = copies
         .iter()
@@ -269,10 +200,24 @@ fn check_copy(input: &str, path: &str, inputs: &[InputFile]) -> Result<(), Compl
     Err(Complaint::new(format!("there is no input {input:?}")))
 }
 
-fn rubric(items: &[ReplyItem]) -> Result<String, Complaint> {
-    let items = items.iter().enumerate();
-    let items = items.map(|(at, item)| Item::new(format!("item-{}", at + 1), item.text.clone(), item.points));
-    let rubric = Rubric::of_items("quality", items.collect());
+/// A rubric in two sets of equal weight, as the items are.
+fn rubric(items: &[JudgedItem], directives: &[DraftDirective]) -> Result<String, Complaint> {
+    let (mut goals, mut rules) = (Vec::new(), Vec::new());
+    for (at, item) in items.iter().enumerate() {
+        let id = format!("item-{}", at + 1);
+        let Some(named) = item.directive.as_ref().filter(|named| !named.is_empty()) else {
+            goals.push(Item::new(id, item.text.clone(), item.points));
+            continue;
+        };
+        let Some(directive) = directives.iter().find(|directive| &directive.id == named) else {
+            return Err(Complaint::new(format!("`rubric`: no directive has the id {named}")));
+        };
+        let line = Some(directive.lines.first_line());
+        rules.push(Item { line, ..Item::new(id, item.text.clone(), item.points) });
+    }
+    let sets = [("gc", goals), ("if", rules)].into_iter().filter(|(_, items)| !items.is_empty());
+    let sets = sets.map(|(name, items)| Set { name: name.to_owned(), weight: Some(SET_POINTS), items, ..Set::default() });
+    let rubric = Rubric { sets: sets.collect(), ..Rubric::default() };
     rubric.check().map_err(|error| Complaint::new(format!("`rubric`: {error}")))?;
     Ok(rubric.to_json())
 }
@@ -312,6 +257,9 @@ fn check_path(path: &str) -> Result<(), Complaint> {
         return Err(Complaint::new(format!(
             "{path:?} is not an allowed path: use letters, digits, `-`, `_`, `.` and `/`"
         )));
+    }
+    if is_own_file(path) {
+        return Err(Complaint::new(format!("{path} is written by assay: leave it out")));
     }
     let inside = ["environment/files/", "tests/", "solution/", "doubles/"];
     if path == "instruction.md"
@@ -447,7 +395,19 @@ pub fn apply(folder: &Path, proposal: &Proposal, inputs: &Path) -> io::Result<()
         let content = assay_fs::read_within(inputs, Path::new(&copy.input), INPUT_BYTES)?;
         fs::write(&path, content.bytes)?;
     }
+    write_runner(folder)?;
     write_dockerfile(folder)
+}
+
+/// Writes what runs the checks of a task with items.
+fn write_runner(folder: &Path) -> io::Result<()> {
+    if !folder.join(ITEMS_FILE).is_file() {
+        return Ok(());
+    }
+    for (path, text) in RUNNER {
+        fs::write(folder.join(path), text)?;
+    }
+    fs::set_permissions(folder.join("tests/test.sh"), fs::Permissions::from_mode(0o755))
 }
 
 /// Writes the Dockerfile of a task: it copies the given files, if there are any.

@@ -1,6 +1,9 @@
 //! Faults of a drafted task that can be found without running it, beside those of `assay task check`.
 
+mod answers;
 mod searches;
+
+pub(crate) use answers::review_items;
 
 use assay_judge::{Context, Rubric};
 use assay_retrieval::{shingle_similarity, words};

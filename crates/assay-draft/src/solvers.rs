@@ -81,6 +81,25 @@ pub(crate) fn check_solver(solver: Option<&str>, author: &str) -> Result<(), Sol
     Ok(())
 }
 
+/// Refuses a paid solver whose requests no cap can count.
+pub(crate) fn check_payment(
+    options: &SolverOptions<'_>,
+    model: &str,
+    host: &dyn DraftHost,
+) -> Result<(), SolverFault> {
+    let price = options.price.map(|[input, output]| Price::new(input, output, None, None));
+    if !host.is_paid(model, options.base_url, price) {
+        return Ok(());
+    }
+    if options.max_usd.is_some() && price.is_none() {
+        return Err(SolverFault::NoPrice(model.to_owned()));
+    }
+    if options.max_usd.is_none() && !options.no_cap {
+        return Err(SolverFault::NoCap(model.to_owned()));
+    }
+    Ok(())
+}
+
 /// Has the solver attempt the tasks, and rejects those that it does not solve. What was attempted is not attempted again.
 pub(crate) fn run_solvers(
     options: &SolverOptions<'_>,
@@ -118,16 +137,8 @@ pub(crate) fn run_solvers(
     if open.is_empty() {
         return Ok(());
     }
-    let price = options.price.map(|[input, output]| Price::new(input, output, None, None));
+    check_payment(options, &model, host)?;
     let url = options.base_url;
-    if host.is_paid(&model, url, price) {
-        if options.max_usd.is_some() && price.is_none() {
-            return Err(SolverFault::NoPrice(model).into());
-        }
-        if options.max_usd.is_none() && !options.no_cap {
-            return Err(SolverFault::NoCap(model).into());
-        }
-    }
     if folder.path_of("solver.toml").symlink_metadata().is_err() {
         let price = options.price.as_ref().map(|price| &price[..]);
         folder.write_text("solver.toml", &solver(&model, url, options.api_key_env, price))?;
@@ -244,7 +255,7 @@ impl SolverStage<'_> {
     /// What is left of the draft's cap.
     fn left_usd(&self) -> Result<Option<f64>, DraftError> {
         let Some(cap) = self.max_usd else { return Ok(None) };
-        let mut spent = self.author.cap().cost_usd().unwrap_or(0.0);
+        let mut spent = self.author.sum_cost().unwrap_or(0.0);
         // All attempts that were ever made, of tasks that were edited since as well.
         let folders = std::fs::read_dir(self.store.root().join("trials")).into_iter().flatten().flatten();
         let trials =

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 pub enum DraftStage {
     /// What the skill requires of an environment.
     Needs,
+    /// What the skill tells an agent.
+    Directives,
+    /// What the model that is to be measured does without the skill.
+    Probe,
     /// Ideas of tasks.
     Ideas,
     /// Task folders.
@@ -25,6 +29,8 @@ impl DraftStage {
     pub fn name(self) -> &'static str {
         match self {
             Self::Needs => "needs",
+            Self::Directives => "directives",
+            Self::Probe => "probe",
             Self::Ideas => "ideas",
             Self::Tasks => "tasks",
             Self::Validation => "validation",

@@ -7,6 +7,7 @@ use assay_model::Usage;
 use serde::Serialize;
 
 use crate::author::{DraftAuthor, stored_replies};
+use crate::coverage::{DirectiveCoverage, DraftCoverage, ProbeCoverage, read_coverage};
 use crate::error::DraftError;
 use crate::folder::{DraftFolder, DraftIdeas, HeadroomRecord};
 use crate::solvers::read_solvers;
@@ -20,6 +21,10 @@ pub struct DraftStatus {
     digest: String,
     model: String,
     stage: Option<DraftStage>,
+    /// Directives by class and coverage; `null` where the stage was not run.
+    directives: Option<DirectiveCoverage>,
+    /// What the model that is to be measured does without the skill; `null` where none was asked.
+    probe: Option<ProbeCoverage>,
     ideas: usize,
     tasks: Vec<TaskStatus>,
     /// Tasks by state; `null` where the stage that decides was not run.
@@ -29,6 +34,9 @@ pub struct DraftStatus {
     /// The folder, as it was given.
     #[serde(skip)]
     folder: PathBuf,
+    /// The lines about directives, for people.
+    #[serde(skip)]
+    coverage: String,
     /// Stored replies, and the tokens of all requests so far.
     replies: usize,
     usage: Usage,
@@ -126,7 +134,14 @@ pub fn read_status(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<
     let count = |state: TaskState| tasks.iter().filter(|task| task.state == state).count();
     let is_validated =
         state.stage >= Some(DraftStage::Validation) || count(TaskState::Proposed) < tasks.len();
+    let coverage = read_coverage(folder)?;
+    let coverage_text = coverage.as_ref().map(DraftCoverage::to_text).unwrap_or_default();
+    let (directives, probe) =
+        coverage.map_or((None, None), |coverage| (Some(coverage.directives), coverage.probe));
     Ok(DraftStatus {
+        directives,
+        probe,
+        coverage: coverage_text,
         accepted: is_validated.then(|| count(TaskState::Accepted)),
         infeasible: is_validated.then(|| count(TaskState::Infeasible)),
         too_easy: is_piloted.then(|| count(TaskState::TooEasy)),
@@ -142,7 +157,7 @@ pub fn read_status(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<
         usage,
         requests: requests.map(|(sent, _)| sent),
         cached: requests.map(|(_, cached)| cached),
-        cost_usd: model.and_then(|model| model.cap().cost_usd()),
+        cost_usd: model.and_then(DraftAuthor::sum_cost),
     })
 }
 
@@ -154,6 +169,7 @@ fn render(document: &DraftStatus) -> String {
         clean(&document.skill),
         clean(&document.model)
     );
+    text.push_str(&document.coverage);
     for task in &document.tasks {
         let repairs = match task.repairs {
             0 => String::new(),

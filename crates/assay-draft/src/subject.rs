@@ -152,6 +152,7 @@ pub(crate) fn describe_subject(
         intents,
         inputs,
         needs: describe_needs(needs),
+        directives: Vec::new(),
         doubles: needs["unmet"]
             .as_array()
             .is_some_and(|unmet| unmet.iter().any(|one| !one["double"].is_null())),

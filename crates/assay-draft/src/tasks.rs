@@ -7,7 +7,8 @@ use crate::error::{DraftError, InputFault};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::folder::{DraftFolder, DraftIdeas, ProposalRecord, RejectedTask, folder_digest, person_reason};
 use crate::prompts::{self, FILES, IDEAS, versions};
-use crate::proposal::{Idea, Proposal, Provenance, read_files, read_ideas, write_task};
+use crate::ideas::{Idea, ProposedIdeas, read_ideas};
+use crate::proposal::{Proposal, Provenance, read_files, write_task};
 use crate::subject::DraftSubject;
 
 /// The ideas in the folder, or those that the model has.
@@ -16,18 +17,24 @@ pub(crate) fn propose_ideas(
     subject: &DraftSubject,
     model: &DraftAuthor,
     count: usize,
+    events: &dyn DraftEvents,
 ) -> Result<Vec<Idea>, DraftError> {
     if let Some(ideas) = folder.read_json::<DraftIdeas>("ideas.json")? {
         return check_names(folder, ideas.ideas);
     }
     let request = prompts::request_ideas(&subject.text, count);
-    let read =
-        |reply: &str| read_ideas(reply, count, &subject.text.intents).map_err(|error| error.to_string());
-    let (ideas, unused) = model
+    let text = &subject.text;
+    let read = |reply: &str| {
+        read_ideas(reply, count, &text.intents, &text.directives).map_err(|error| error.to_string())
+    };
+    let ProposedIdeas { ideas, unused, dropped } = model
         .answer_request(IDEAS, &request, &read)?
         .map_err(|fault| DraftError::Reply { what: "ideas", fault })?;
+    for idea in &dropped {
+        events.handle_event(&DraftEvent::IdeaDropped { idea: &idea.name, reason: &idea.reason });
+    }
     let schema = "assay.draft-ideas/1".to_owned();
-    folder.write_json("ideas.json", &DraftIdeas { schema, ideas: ideas.clone(), unused })?;
+    folder.write_json("ideas.json", &DraftIdeas { schema, ideas: ideas.clone(), unused, dropped })?;
     Ok(ideas)
 }
 
@@ -83,7 +90,7 @@ pub(crate) fn write_tasks(
             continue;
         }
         let answer = model.answer_request(FILES, &request_task(subject, idea, ideas), &|reply| {
-            read_files(reply, &subject.text.inputs).map_err(|error| error.to_string())
+            read_files(reply, &subject.text.inputs, &subject.text.directives).map_err(|error| error.to_string())
         })?;
         let proposal = match answer {
             Ok(proposal) => proposal,

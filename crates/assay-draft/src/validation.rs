@@ -8,17 +8,21 @@ use assay_fs::{Caps, FsError, copy_tree};
 use assay_task::Task;
 use assay_task::check::{self, Context, Finding};
 
-use crate::author::DraftAuthor;
 use crate::error::{DraftError, ErrorCause};
 use crate::event::{DraftEvent, DraftEvents};
+use crate::evidence::{
+    EvidenceCollector, EvidenceModels, EvidenceTask, GradedWork, ItemEvidence, TaskEvidence, decide_items,
+    read_evidence, write_evidence,
+};
 use crate::folder::{
     AcceptedTask, DraftFolder, PendingRepair, ProposalRecord, RejectedTask, folder_digest, make_folder,
 };
 use crate::host::{CheckedTask, DraftHost};
 use crate::input_files::{GENERATOR, generate_files};
+use crate::items::{ITEMS_FILE, MUTANTS_FILE, TaskItems, TaskMutants};
 use crate::prompts::{REPAIR, request_repair};
 use crate::proposal::{apply, read_changes, read_task};
-use crate::review::{Fault, Reference, review};
+use crate::review::{Fault, Reference, review, review_items};
 use crate::subject::DraftSubject;
 
 /// Most repairs of a task.
@@ -42,15 +46,22 @@ struct CheckResults {
 pub(crate) fn validate_tasks(
     folder: &DraftFolder,
     subject: &DraftSubject,
-    model: &DraftAuthor,
+    models: EvidenceModels<'_>,
     host: &mut dyn DraftHost,
     events: &dyn DraftEvents,
 ) -> Result<(), DraftError> {
     let mut instructions: Vec<(String, String)> = Vec::new();
     let tasks = folder.list_tasks();
+    let accepted = folder.read_validation()?.tasks;
+    let is_open = |task: &String| {
+        accepted.get(task).is_none_or(|accepted| accepted.digest != folder_digest(&folder.task_folder(task)))
+    };
+    if models.solver.is_none() && tasks.iter().any(is_open) {
+        events.handle_event(&DraftEvent::NoSecondModel);
+    }
     let result = tasks.iter().try_for_each(|task| {
         let mut validator =
-            Validator { folder, subject, model, host: &mut *host, others: &instructions, events };
+            Validator { folder, subject, models, host: &mut *host, others: &instructions, events };
         if validator.validate(task)? {
             let text =
                 fs::read_to_string(folder.task_folder(task).join("instruction.md")).unwrap_or_default();
@@ -65,13 +76,42 @@ pub(crate) fn validate_tasks(
     result
 }
 
+/// Fewest replies that do the work without the skill: with one, its luck decides what is known.
+const FEWEST_BLIND: usize = 2;
+
+/// What becomes of a task by the work of others.
+enum Weighed {
+    /// It stays, with this digest.
+    Stays(String),
+    /// It has to be repaired; the text is what work and checks printed.
+    Faulty(Vec<Fault>, String),
+}
+
+fn see_items<'a>(items: &'a TaskItems, evidence: &'a TaskEvidence) -> ItemEvidence<'a> {
+    ItemEvidence {
+        items,
+        blind: &evidence.blind,
+        with_skill: &evidence.with_skill,
+        mutants: &evidence.mutants,
+        fairness: &evidence.fairness,
+    }
+}
+
+/// What work on a task printed, for its author.
+fn describe_work(evidence: &TaskEvidence) -> String {
+    let part = |(how, work): (&str, &GradedWork)| format!("The work {how} the skill:\n{}\n", work.output);
+    let with = evidence.with_skill.iter().map(|work| ("with", work));
+    let blind = evidence.blind.iter().map(|work| ("without", work));
+    with.chain(blind.take(1)).map(part).collect()
+}
+
 /// The folder of copies, in the folder of the draft.
 const WORK: &str = ".work";
 
 struct Validator<'a> {
     folder: &'a DraftFolder,
     subject: &'a DraftSubject,
-    model: &'a DraftAuthor,
+    models: EvidenceModels<'a>,
     host: &'a mut dyn DraftHost,
     /// The tasks that were accepted before, with their instructions.
     others: &'a [(String, String)],
@@ -100,15 +140,23 @@ impl Validator<'_> {
             let pending = if let Some(pending) = pending.filter(|pending| pending.digest == digest) {
                 pending
             } else {
-                let checked = match fault {
+                let mut checked = match fault {
                     Some(fault) => {
                         CheckResults { faults: vec![fault], warnings: Vec::new(), output: String::new() }
                     }
                     None => self.check(task)?,
                 };
                 if checked.faults.is_empty() {
-                    self.accept(task, AcceptedTask { digest, repairs, warnings: checked.warnings })?;
-                    return Ok(true);
+                    let can_repair = proposal.as_ref().is_some_and(|proposal| {
+                        proposal.written.contains(&digest) && proposal.repairs < MOST_REPAIRS
+                    });
+                    match self.weigh_items(task, &digest, can_repair)? {
+                        Weighed::Stays(digest) => {
+                            self.accept(task, AcceptedTask { digest, repairs, warnings: checked.warnings })?;
+                            return Ok(true);
+                        }
+                        Weighed::Faulty(faults, output) => (checked.faults, checked.output) = (faults, output),
+                    }
                 }
                 PendingRepair { report: report(&checked), faults: checked.faults, digest }
             };
@@ -185,9 +233,11 @@ impl Validator<'_> {
             // The model sees the program that makes them.
             files.retain(|file| !file.path.starts_with("environment/files/"));
         }
-        let request = request_repair(&self.subject.text, &proposal.idea, &files, &pending.report);
-        let changes = match self.model.answer_request(REPAIR, &request, &|reply| {
-            read_changes(reply, &self.subject.text.inputs).map_err(|error| error.to_string())
+        let items = fs::read_to_string(place.join(ITEMS_FILE)).unwrap_or_default();
+        let text = &self.subject.text;
+        let request = request_repair(text, &proposal.idea, &files, &items, &pending.report);
+        let changes = match self.models.author.answer_request(REPAIR, &request, &|reply| {
+            read_changes(reply, &text.inputs, &text.directives).map_err(|error| error.to_string())
         })? {
             Ok(changes) => changes,
             Err(fault) => return Ok(Err(format!("the model's repair cannot be read: {fault}"))),
@@ -206,6 +256,125 @@ impl Validator<'_> {
         let (repairs, most) = (proposal.repairs, MOST_REPAIRS);
         self.events.handle_event(&DraftEvent::Repaired { task: &task, repairs, most });
         Ok(Ok(()))
+    }
+
+    /// Has others work on a task, and leaves out the items that measure nothing.
+    fn weigh_items(&mut self, task: &str, digest: &str, can_repair: bool) -> Result<Weighed, DraftError> {
+        let root = self.folder.task_folder(task);
+        let Some(items) = TaskItems::read_from(&root)? else {
+            return Ok(Weighed::Stays(digest.to_owned()));
+        };
+        let work = self.folder.path_of(WORK);
+        let stored = read_evidence(self.folder, task)?.filter(|evidence| evidence.digest == digest);
+        let mut collector = EvidenceCollector {
+            task: EvidenceTask {
+                name: task,
+                root: &root,
+                items: &items,
+                skill: &self.subject.text,
+                work: &work,
+            },
+            models: self.models,
+            host: &mut *self.host,
+            events: self.events,
+        };
+        let mut evidence = match stored {
+            Some(evidence) => evidence,
+            None => collector.collect_with_skill(digest)?,
+        };
+        // A wrong check is repaired before anybody is asked for more.
+        let mut selection = decide_items(&see_items(&items, &evidence), can_repair);
+        if selection.faults.is_empty() && evidence.blind.is_empty() {
+            collector.collect_blind(&mut evidence)?;
+            selection = decide_items(&see_items(&items, &evidence), can_repair);
+            if evidence.blind.len() < FEWEST_BLIND {
+                let message = format!("fewer than {FEWEST_BLIND} replies did the work without the skill");
+                selection.faults.push(Fault::new("no-blind-work", message));
+            }
+        }
+        write_evidence(self.folder, task, &evidence)?;
+        if !selection.faults.is_empty() {
+            return Ok(Weighed::Faulty(selection.faults, describe_work(&evidence)));
+        }
+        for dropped in &selection.dropped {
+            let (item, reason) = (&dropped.id, &dropped.reason);
+            self.events.handle_event(&DraftEvent::ItemDropped { task, item, reason });
+        }
+        evidence.dropped.extend(selection.dropped);
+        let digest = self.drop_items(task, &items, &mut evidence)?;
+        self.add_copy(task, digest, &mut evidence).map(Weighed::Stays)
+    }
+
+    /// Adds the checks for the skill with other names and numbers. Returns the digest of the task.
+    fn add_copy(
+        &mut self,
+        task: &str,
+        digest: String,
+        evidence: &mut TaskEvidence,
+    ) -> Result<String, DraftError> {
+        let root = self.folder.task_folder(task);
+        let Some(items) = TaskItems::read_from(&root)? else { return Ok(digest) };
+        if evidence.counterfactual.is_some() {
+            return Ok(digest);
+        }
+        let work = self.folder.path_of(WORK);
+        let task_of = EvidenceTask {
+            name: task,
+            root: &root,
+            items: &items,
+            skill: &self.subject.text,
+            work: &work,
+        };
+        let mut collector = EvidenceCollector {
+            task: task_of,
+            models: self.models,
+            host: &mut *self.host,
+            events: self.events,
+        };
+        match collector.write_counterfactual()? {
+            Ok(copy) => evidence.counterfactual = Some(copy),
+            Err(reason) => evidence.missing.push(format!("counterfactual copy: {reason}")),
+        }
+        self.record_change(task, evidence)
+    }
+
+    /// Writes the items of a task without those that were left out. Returns the digest of the task.
+    fn drop_items(
+        &self,
+        task: &str,
+        items: &TaskItems,
+        evidence: &mut TaskEvidence,
+    ) -> Result<String, DraftError> {
+        if evidence.dropped.is_empty() {
+            return Ok(evidence.digest.clone());
+        }
+        let root = self.folder.task_folder(task);
+        let is_kept = |id: &String| !evidence.dropped.iter().any(|dropped| &dropped.id == id);
+        let kept = items.items.iter().filter(|item| is_kept(&item.id)).cloned();
+        let kept = TaskItems::new(kept.collect());
+        let mutants = TaskMutants::read_from(&root)?.mutants.into_iter();
+        let mutants = TaskMutants::new(mutants.filter(|mutant| is_kept(&mutant.item)).collect());
+        for (name, text) in [(ITEMS_FILE, kept.to_json()), (MUTANTS_FILE, mutants.to_json())] {
+            let path = root.join(name);
+            fs::write(&path, text)
+                .map_err(|error| DraftError::io(format!("write {}", path.display()), error))?;
+        }
+        self.record_change(task, evidence)
+    }
+
+    /// Records that a task is as assay changed it, so that nobody takes it for edited. Returns its digest.
+    fn record_change(&self, task: &str, evidence: &mut TaskEvidence) -> Result<String, DraftError> {
+        let digest = folder_digest(&self.folder.task_folder(task));
+        if let Some(mut proposal) = self.folder.read_proposal(task)?
+            && proposal.written.contains(&evidence.digest)
+            && !proposal.written.contains(&digest)
+        {
+            proposal.written.push(digest.clone());
+            self.folder.save_proposal(&proposal)?;
+        }
+        evidence.digest.clone_from(&digest);
+        write_evidence(self.folder, task, evidence)?;
+        Ok(digest)
     }
 
     /// A copy of a task.
@@ -248,12 +417,18 @@ impl Validator<'_> {
         let skills: Vec<(&str, &str)> =
             skills.map(|skill| (skill.name.as_str(), skill.document.as_str())).collect();
         let reference = Reference { skills: &skills, examples: &self.subject.examples, others: self.others };
-        let mut faults = review(&read_task(&root), &reference);
+        let files = read_task(&root);
+        let mut faults = review(&files, &reference);
+        let items = TaskItems::read_from(&root)?;
+        if let Some(items) = &items {
+            let mutants = TaskMutants::read_from(&root)?;
+            faults.extend(review_items(items, &mutants, &files, &self.subject.packages));
+        }
         let mut warnings = Vec::new();
         for finding in findings.iter().filter(|finding| finding.severity != Severity::Info) {
             let hint = finding.hint.as_ref().map_or(String::new(), |hint| format!(" (hint: {hint})"));
             let fault = Fault::new(&*finding.code, relative(&format!("{}{hint}", finding.message), &root));
-            if is_fault(finding) { faults.push(fault) } else { warnings.push(fault) }
+            if is_fault(finding, items.is_some()) { faults.push(fault) } else { warnings.push(fault) }
         }
         Ok(CheckResults { faults, warnings, output })
     }
@@ -273,8 +448,14 @@ impl Validator<'_> {
 /// Warnings of `task check` that keep a task out, because they are rarely wrong: docs/TASKS.md has their precision.
 const STRICT: [&str; 2] = ["few-tests", "answer-hard-coded"];
 
+/// What an instruction may lack that says that there is a usual way, and not which.
+const WITHHELD: [&str; 3] = ["instruction-constraints", "instruction-format", "instruction-success"];
+
 /// Whether a finding of `task check` keeps a task out: errors, some warnings, and what the instruction gives away or lacks.
-fn is_fault(finding: &Finding) -> bool {
+fn is_fault(finding: &Finding, has_items: bool) -> bool {
+    if has_items && WITHHELD.contains(&finding.code.as_str()) {
+        return false;
+    }
     let of_instruction = finding.file.file_name().is_some_and(|name| name == "instruction.md");
     let code = finding.code.as_str();
     finding.severity == Severity::Error

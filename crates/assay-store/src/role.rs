@@ -35,13 +35,15 @@ pub enum ConditionRole {
     GeneratedFromRuns,
     /// Another version of the curated skills.
     Version,
+    /// The curated skills with other names, limits and markers.
+    Counterfactual,
     /// Unknown: a condition of imported trials that no name identifies.
     Other,
 }
 
 impl ConditionRole {
     /// All roles that a condition of an experiment can have, in the order in which messages list them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::None,
         Self::Curated,
         Self::Placebo,
@@ -56,6 +58,7 @@ impl ConditionRole {
         Self::GeneratedFromDocs,
         Self::GeneratedFromRuns,
         Self::Version,
+        Self::Counterfactual,
     ];
 
     /// The role of a condition as experiments write it: `curated`, or `version:v1` with an argument.
@@ -81,6 +84,7 @@ impl ConditionRole {
             Self::GeneratedFromDocs => "generated-from-docs",
             Self::GeneratedFromRuns => "generated-from-runs",
             Self::Version => "version",
+            Self::Counterfactual => "counterfactual",
             Self::Other => "other",
         }
     }
@@ -100,7 +104,8 @@ impl ConditionRole {
             | Self::GeneratedFromTask
             | Self::GeneratedFromDocs
             | Self::GeneratedFromRuns
-            | Self::Version => Treatment::Skills,
+            | Self::Version
+            | Self::Counterfactual => Treatment::Skills,
             Self::Other => Treatment::Unknown,
         }
     }
@@ -113,6 +118,7 @@ impl ConditionRole {
             Self::Curated => Some("the skills that belong to the task"),
             Self::Placebo => Some("skills of the same length that teach nothing"),
             Self::Negative => Some("a skill that is unrelated to the task"),
+            Self::Counterfactual => Some("the skills that belong to the task, with other names and numbers"),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@
 //! Heuristic rules only warn: [`Severity::Error`] is for what makes a task useless or gives its
 //! answer away.
 
+mod declared;
 mod dialect;
 mod finding;
 #[cfg(test)]
@@ -32,6 +33,7 @@ use std::collections::BTreeMap;
 
 use assay_diagnostic::Severity;
 
+use self::declared::DeclaredAnswers;
 use crate::Task;
 
 /// Most findings of one code and severity about one task; the rest is counted in the last one.
@@ -51,6 +53,7 @@ pub fn writes_several_rewards(task: &Task) -> bool {
 /// number of the others. The limit is for each severity, so the verdict is that of all findings.
 pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
     let subject = Subject::read(task, context);
+    let declared = DeclaredAnswers::read_from(&subject);
     let mut findings: Vec<Finding> = Vec::new();
     // For each code and severity: the index of its last finding, the number of findings, and how
     // many are left out.
@@ -58,6 +61,7 @@ pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
     for rule in TASK_RULES.iter().filter(|rule| context.all_rules || !rule.is_opt_in) {
         let mut found = Vec::new();
         (rule.check)(&subject, &mut found);
+        found.retain(|finding| !declared.exempts(&subject, finding));
         for finding in found {
             let (last, count, more) =
                 seen.entry((finding.code.clone(), finding.severity)).or_insert((0, 0, 0));

@@ -48,6 +48,7 @@
 pub mod check;
 mod compose;
 mod config;
+mod counterfactual;
 mod dockerfile;
 mod doubles;
 mod error;
@@ -62,6 +63,9 @@ pub use compose::{Compose, LoginMount, Service};
 pub use config::{
     Artifact, Collect, EnvironmentConfig, Healthcheck, McpServer, NetworkWish, RewardStrategy, StepConfig,
     TaskConfig, VerifierMode,
+};
+pub use counterfactual::{
+    COUNTERFACTUAL_TABLE, CounterfactualError, CounterfactualTable, MarkReplacement,
 };
 pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use doubles::{

@@ -21,7 +21,7 @@ const CODE_CAP: usize = 64 << 10;
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Shell,
     Program(Language),
     Settings,
@@ -81,7 +81,8 @@ pub(super) fn demands(code: &Code, context: &Context, names: &Names) -> Vec<(usi
         .collect()
 }
 
-fn form(code: &Code, text: &str, names: &Names) -> Form {
+/// What a block holds, by its language and its first line.
+pub(super) fn form(code: &Code, text: &str, names: &Names) -> Form {
     match code.language.as_str() {
         "yaml" | "yml" | "toml" | "json" | "jsonc" | "json5" | "ini" | "properties" | "env" | "dotenv"
         | "cfg" | "conf" | "hcl" | "terraform" | "tf" | "editorconfig" => Form::Settings,

@@ -99,6 +99,23 @@ pub fn extract(skill: &SkillPackage) -> Vec<Directive> {
     collector.finish()
 }
 
+/// Whether a heading in lower case leads a part that demands nothing.
+pub(super) fn leads_aside(lower: &str) -> bool {
+    ASIDES.iter().any(|words| {
+        lower == *words || lower.starts_with(&format!("{words} ")) || lower == format!("{words}s")
+    })
+}
+
+/// Whether a heading in lower case leads what is not to be done.
+pub(super) fn leads_prohibitions(lower: &str) -> bool {
+    DONTS.iter().any(|words| lower.starts_with(words))
+}
+
+/// Whether a heading in lower case leads a procedure.
+pub(super) fn leads_procedure(lower: &str) -> bool {
+    PROCEDURES.iter().any(|word| lower.contains(word))
+}
+
 /// A document of a package: its place among the files, and its blocks.
 type ReadDocument<'a> = (usize, &'a SkillFile, Vec<Block>);
 
@@ -307,14 +324,12 @@ impl<'r> Reader<'r> {
         let opens = ["for ", "if ", "when ", "on "].iter().any(|word| lower.starts_with(word));
         self.sections.push(Section {
             level,
-            aside: ASIDES.iter().any(|words| {
-                lower == *words || lower.starts_with(&format!("{words} ")) || lower == format!("{words}s")
-            }),
-            forbidden: DONTS.iter().any(|words| lower.starts_with(words)),
+            aside: leads_aside(&lower),
+            forbidden: leads_prohibitions(&lower),
             example: lower.starts_with("example")
                 || lower.ends_with("example")
                 || lower.ends_with("examples"),
-            procedure: PROCEDURES.iter().any(|word| lower.contains(word)),
+            procedure: leads_procedure(&lower),
             condition: (opens || lower.ends_with(" only")).then(|| plain.to_owned()),
         });
         self.before.clear();

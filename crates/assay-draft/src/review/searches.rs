@@ -4,7 +4,7 @@ use crate::proposal::TaskFile;
 
 /// The tests that are text searches, each as `FILE:LINE`.
 ///
-/// In shell scripts a line with `grep`. In Python a function whose name begins with `test` or `check`, or a line of `main` or
+/// In shell scripts a line with `grep`. In Python a function whose name begins with `test`, `check` or `gc_`, or a line of `main` or
 /// outside of functions, that looks for a string in another and compares nothing. Heuristic: other functions are taken for
 /// helpers that read files, so that a test that searches by a helper is not found.
 pub(super) fn text_searches(files: &[TaskFile]) -> Vec<String> {
@@ -51,7 +51,8 @@ enum Function {
 impl Function {
     fn named(name: &str) -> Self {
         let name = name.trim_start_matches('_');
-        if name.starts_with("test") || name.starts_with("check") {
+        // Items that follow a directive (`if_…`) may look for the words of the skill.
+        if ["test", "check", "gc_"].iter().any(|start| name.starts_with(start)) {
             Self::Test
         } else if name.starts_with("main(") {
             Self::Main

@@ -12,41 +12,20 @@ use assay_model::ModelError;
 use serde_json::{Value, json};
 
 use crate::fixture::{Folder, Heard, Host, Model, author, running};
+use crate::ledger::{BLIND, BODY, RULE, SOLVE, directives, file, files, idea, script};
 
-const RULE: &str = "Amounts in the export are always in minor units of the currency.";
-
-const TEST: &str = "#!/bin/bash\nverifier=\"$(dirname \"$0\")/../logs/verifier\"\nmkdir -p \"$verifier\"\n\
-                    if [ \"$(cat answer.txt 2>/dev/null)\" = right ]; then echo 1; else echo 0; fi > \"$verifier/reward.txt\"\n";
-
-/// Tests that are counted; `test.sh` decides alone.
-const COUNTED: &str = "def test_answer():\n    text = open('answer.txt').read()\n    assert text\n    assert text.strip()\n    \
-                       assert 'right' in text.split()\n";
-
-fn file(path: &str, text: &str) -> Value {
-    json!({"path": path, "lines": text.lines().collect::<Vec<_>>()})
-}
-
+/// What the instruction of each task says.
 fn instruction(name: &str) -> String {
     match name {
-        "branches" => "Head office collects, on Mondays, what each branch took in. From the list in /app/sales.csv, find out who took \
-                       in most, and put the single word right into the file /app/answer.txt if it was North, or else left."
+        "branches" => "Head office collects, on Mondays, what each of our branches took in, and has to know before noon how much it was \
+                       altogether. The list is in /app/sales.csv. Leave a text with every branch and the sum as /app/NAME.txt, in the \
+                       way in which we always send it to them."
             .to_owned(),
-        "copied" => format!("Someone left /app/sales.csv behind. Write /app/answer.txt from it. {RULE}"),
-        _ => "The file /app/sales.csv has the sales of a week. Compute whether the revenue grew from day to day, and write the \
-              word right to /app/answer.txt if it did, and the word wrong otherwise."
+        "copied" => format!("Someone left /app/sales.csv behind. Write a text in /app with its shops and their total. {RULE}"),
+        _ => "The file /app/sales.csv has the takings of a week. Kim in accounting files a page about them, /app/NAME.txt, which \
+              names the shops with their takings, and the total. Write that page by our usual rules; nobody can be asked today."
             .to_owned(),
     }
-}
-
-fn files(name: &str, solution: &str) -> Value {
-    let files = json!([
-        file("instruction.md", &instruction(name)),
-        file("environment/files/sales.csv", "shop,cents\nNorth,1250\nSouth,980\n"),
-        file("tests/test.sh", TEST),
-        file("tests/test_answer.py", COUNTED),
-        file("solution/solve.sh", solution),
-    ]);
-    json!({"files": files, "rubric": []})
 }
 
 fn name_of(text: &str) -> &'static str {
@@ -57,23 +36,23 @@ fn name_of(text: &str) -> &'static str {
 
 /// Three tasks: one is good, one is wrong until its first repair, and one repeats the skill and stays so.
 fn reply(text: &str) -> String {
-    const RIGHT: &str = "#!/bin/bash\necho right > answer.txt";
     if text.starts_with("Propose") {
-        let idea =
-            |name: &str| json!({"name": name, "title": name, "summary": "Sums.", "category": "tables"});
         let ideas = ["revenue", "branches", "copied"].map(idea);
         return json!({ "ideas": ideas }).to_string();
     }
+    if text.starts_with("Do this work") {
+        return script(BLIND);
+    }
     let name = name_of(text);
     if text.starts_with("Write the files") {
-        let solution = if name == "branches" { "#!/bin/bash\necho wrong > answer.txt" } else { RIGHT };
-        return files(name, solution).to_string();
+        let solution = if name == "branches" { format!("{SOLVE}# wrong\n") } else { SOLVE.to_owned() };
+        return files(&instruction(name), &solution).to_string();
     }
     assert!(text.starts_with("You wrote the task below"), "{text}");
     let changes = match name {
         "branches" => {
             assert!(text.contains("oracle-fails") && text.contains("north 0"), "{text}");
-            json!([file("solution/solve.sh", RIGHT)])
+            json!([file("solution/solve.sh", SOLVE)])
         }
         _ => json!([file("instruction.md", &(instruction(name) + " Thank you."))]),
     };
@@ -103,9 +82,7 @@ const NO_SOLVER: SolverOptions<'_> = SolverOptions {
 impl DraftCase {
     fn new() -> Self {
         let folder = Folder::new();
-        let body =
-            format!("# Ledger export\n\n{RULE}\n\nRound half up, and write shops in alphabetical order.");
-        let skills = vec![folder.skill("skills", "ledger-export", &body)];
+        let skills = vec![folder.skill("skills", "ledger-export", BODY)];
         let out = folder.path("draft");
         Self { folder, skills, out }
     }
@@ -118,9 +95,11 @@ impl DraftCase {
             tasks: Some(3),
             intents: &[],
             inputs: None,
+            counterfactual: false,
             stop_after,
             resume,
             dry_run: false,
+            force: false,
         };
         OpenDraft::open(options, &|_| true, &str::to_owned, &Heard::default())
     }
@@ -135,7 +114,12 @@ impl DraftCase {
         host: &mut Host,
         heard: &Heard,
     ) -> Result<StagesEnd, DraftError> {
-        let mut draft = begin(self.open(resume, stop_after)?, model)?;
+        if !resume {
+            let mut draft = begin(self.open(false, DraftStage::Needs)?, model)?;
+            draft.run_stages(solver, &running(), host, heard)?;
+            self.folder.write("draft/directives.json", &directives().to_string());
+        }
+        let mut draft = begin(self.open(true, stop_after)?, model)?;
         draft.run_stages(solver, &running(), host, heard)
     }
 
@@ -184,12 +168,13 @@ fn each_stage_reads_the_files_of_the_one_before() {
     assert_eq!(found, [("branches", "accepted", 1), ("revenue", "accepted", 0), ("copied", "infeasible", 2)]);
     let reason = &tasks[2].3;
     assert!(reason.contains("copied-line") && reason.contains("still faulty after 2 repairs"), "{reason}");
-    assert_eq!(model.requests().len(), 7);
+    // Two tasks came so far that others did the work without the skill.
+    assert_eq!(model.requests().len(), 13);
     // Nothing is asked or executed again.
     let checked = host.checked.clone();
     let end = case.run(true, DraftStage::Experiment, &model, &NO_SOLVER, &mut host, &heard).unwrap();
     assert_eq!(end, StagesEnd { has_tasks: true, is_complete: true });
-    assert_eq!((model.requests().len(), &host.checked), (7, &checked));
+    assert_eq!((model.requests().len(), &host.checked), (13, &checked));
     assert!(case.read("experiment.toml").contains("name = \"ledger-export\""));
     assert_eq!(case.read("reviews/branches.md"), "review");
     let heard = heard.texts();
@@ -320,7 +305,7 @@ fn tasks_that_the_solver_does_not_solve_are_rejected() {
     case.folder.write("draft/solver.toml", SOLVER);
     // One task is solved with the skill, the other is not.
     let rule =
-        json!({"task": "revenue", "condition": "curated", "turn": 0, "run": ["echo right > answer.txt"]});
+        json!({"task": "revenue", "condition": "curated", "turn": 0, "run": [SOLVE]});
     case.folder.write("draft/solver.jsonl", &format!("{rule}\n{}\n", json!({"say": "Done."})));
     let solver = SolverOptions { model: Some("scripted:solver.jsonl"), ..NO_SOLVER };
     let end = case.run(true, DraftStage::Solvers, &model, &solver, &mut host, &heard).unwrap();

@@ -8,7 +8,7 @@ use std::{fs, io};
 use assay_ask::{AskCaps, CostCap, ModelHandle};
 use assay_diagnostic::Severity;
 use assay_draft::author::DraftAuthor;
-use assay_draft::host::{CheckedTask, DraftHost};
+use assay_draft::host::{CheckedTask, DraftHost, GradedChecks};
 use assay_draft::{DraftEvent, ErrorCause};
 use assay_model::{Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Price, Stop};
 use assay_sandbox::Sandbox;
@@ -126,7 +126,40 @@ pub(crate) struct Host {
     pub(crate) unchecked: Option<String>,
     /// Names of the tasks that were checked.
     pub(crate) checked: Vec<String>,
+    /// How many solutions were graded.
+    pub(crate) graded: usize,
     pub(crate) finished: usize,
+}
+
+/// Runs the solution of a task and its tests in a folder of this machine.
+pub(crate) fn grade_in_folder(task: &Path) -> io::Result<GradedChecks> {
+    let root = tempfile::tempdir()?;
+    let copy = |from: &str, to: &str| {
+        let (from, to) = (task.join(from), root.path().join(to));
+        match from.is_dir() {
+            true => assay_fs::copy_tree(&from, &to, &assay_fs::Caps::default())
+                .map(|_| ())
+                .map_err(io::Error::other),
+            false => fs::create_dir_all(to),
+        }
+    };
+    copy("environment/files", "app")?;
+    copy("tests", "tests")?;
+    copy("solution", "solution")?;
+    let run = |script: &str| {
+        let script = root.path().join(script);
+        std::process::Command::new("bash").arg(script).current_dir(root.path().join("app")).output()
+    };
+    let (solved, tested) = (run("solution/solve.sh")?, run("tests/test.sh")?);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let output = format!("{}{}{}", text(&solved.stderr), text(&tested.stdout), text(&tested.stderr));
+    let report = fs::read(root.path().join("logs/verifier/ctrf.json")).unwrap_or_default();
+    let report: Value = serde_json::from_slice(&report).unwrap_or_default();
+    let tests = report["results"]["tests"].as_array().cloned().unwrap_or_default();
+    let passed = tests.iter().filter_map(|test| {
+        Some((test["name"].as_str()?.to_owned(), test["status"] == "passed"))
+    });
+    Ok(GradedChecks { passed: passed.collect(), output, unchecked: None })
 }
 
 impl DraftHost for Host {
@@ -138,6 +171,11 @@ impl DraftHost for Host {
             findings.push(Finding::new(Severity::Error, "oracle-fails", &solution, message, "fix it"));
         }
         Ok(CheckedTask { output: "north 0".to_owned(), unchecked: self.unchecked.clone() })
+    }
+
+    fn grade_solution(&mut self, task: &Task) -> Result<GradedChecks, ErrorCause> {
+        self.graded += 1;
+        grade_in_folder(&task.root).map_err(Into::into)
     }
 
     fn finish_checks(&mut self) {

@@ -3,9 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
+mod directive_lists;
+mod directives;
 mod drafting;
+mod evidence;
 mod fixture;
 mod generate;
+mod ledger;
 mod needs;
 mod proposal;
 mod requests;

@@ -7,6 +7,7 @@ use assay_fs::FsError;
 use assay_skill::LookupError;
 use assay_skill::generated::GeneratedError;
 use assay_skill::placebo::PlaceboError;
+use assay_task::{COUNTERFACTUAL_TABLE, CounterfactualError};
 
 use super::documents::error::DocumentsError;
 
@@ -67,6 +68,20 @@ pub enum ConditionError {
         /// Why.
         error: Box<VersionError>,
     },
+    /// A task without a table of replacements, or one that changes nothing of its skills.
+    #[error("it has no table of replacements for its skills (hint: `assay draft run` writes {COUNTERFACTUAL_TABLE})")]
+    NoReplacements,
+    /// A table that cannot be read.
+    #[error(transparent)]
+    Table(#[from] CounterfactualError),
+    /// A counterfactual copy that cannot be made.
+    #[error("no counterfactual copy of the skill `{skill}`: {error}")]
+    Counterfactual {
+        /// The skill's name.
+        skill: String,
+        /// Why.
+        error: CounterfactualSkillError,
+    },
     /// A placebo that cannot be made.
     #[error("no placebo of the skill `{skill}`: {error}")]
     Placebo {
@@ -74,6 +89,29 @@ pub enum ConditionError {
         skill: String,
         /// Why.
         error: PlaceboPackageError,
+    },
+}
+
+/// Why the counterfactual copy of a skill cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CounterfactualSkillError {
+    /// The skill cannot be copied.
+    #[error("cannot copy it: {0}")]
+    Copy(#[from] FsError),
+    /// The folder of the copy.
+    #[error("cannot write {}: {error}", folder.display())]
+    Write {
+        /// Which.
+        folder: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The copy is no skill any more.
+    #[error("the copy of {name} is not a skill: a replacement changes its front matter")]
+    NotASkill {
+        /// The skill's name.
+        name: String,
     },
 }
 

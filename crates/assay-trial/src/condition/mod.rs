@@ -3,6 +3,7 @@
 //! A [`Condition`] is one file here and one line in [`ALL`]. It is a deterministic function of
 //! task, library and seed, and of its argument if it takes one: `version:v1`.
 
+mod counterfactual;
 mod curated;
 mod documents;
 mod error;
@@ -18,14 +19,17 @@ mod provision;
 mod self_generated;
 mod version;
 
+pub(crate) use counterfactual::counterfactual_of;
 pub use documents::error::DocumentsError;
-pub use error::{ConditionError, GeneratedSkillsError, PlaceboPackageError, VersionError};
+pub use error::{
+    ConditionError, CounterfactualSkillError, GeneratedSkillsError, PlaceboPackageError, VersionError,
+};
 pub(crate) use placebo::placebo_of;
 pub use provision::{Argument, Condition, ConditionContext, Pairing, Provision, curated};
 pub(crate) use version::{extract_version, version_of};
 
 /// All conditions, in the order in which messages list them.
-pub const ALL: [&dyn Condition; 14] = [
+pub const ALL: [&dyn Condition; 15] = [
     &none::None,
     &curated::Curated,
     &placebo::Placebo,
@@ -40,6 +44,7 @@ pub const ALL: [&dyn Condition; 14] = [
     &generated::FromDocs,
     &generated::FromRuns,
     &version::Version,
+    &counterfactual::Counterfactual,
 ];
 
 /// The names of all conditions, for messages.

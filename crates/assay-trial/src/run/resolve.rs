@@ -11,7 +11,9 @@ use assay_store::{AgentLabel, AgentSpec, ProvisionSpec, SkillRef, TaskRef, Trial
 use assay_task::{Task, TaskError};
 use serde_json::{Value, json};
 
-use crate::condition::{Provision, VersionError, extract_version, placebo_of, version_of};
+use crate::condition::{
+    Provision, VersionError, counterfactual_of, extract_version, placebo_of, version_of,
+};
 use crate::judging::{Panel, PanelError, TrialJudge};
 use crate::plan::agents::label;
 use crate::plan::limits::step_seconds;
@@ -385,6 +387,10 @@ impl<'a> Resolver<'a> {
             return Ok(package.clone());
         }
         if let Some(package) = version_of((&planned.directory, planned.digest), &self.sources.made) {
+            keep(opened, package.clone());
+            return Ok(package);
+        }
+        if let Some(package) = counterfactual_of((&planned.directory, planned.digest), &self.sources.made) {
             keep(opened, package.clone());
             return Ok(package);
         }

@@ -20,6 +20,10 @@ use crate::run::execute::run as run_plan;
 use crate::run::executor::{Event, RunError, RunOptions};
 use crate::run::route::CliAgentContext;
 
+mod grading;
+
+pub use grading::GradedSolution;
+
 /// The sandboxes that are tried in turn where no experiment says which.
 const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Docker];
 

@@ -8,7 +8,9 @@ mod hints;
 mod trials;
 
 pub use checked::{CheckedTask, report_refusal, report_unusable};
-pub use checker::{TaskCheckError, TaskCheckEvent, TaskCheckEvents, TaskCheckMachine, TaskChecker};
+pub use checker::{
+    GradedSolution, TaskCheckError, TaskCheckEvent, TaskCheckEvents, TaskCheckMachine, TaskChecker,
+};
 pub use context::{check_context, load_library, read_memory_size};
 pub use document::{TaskCheckDocument, TaskCheckSummary, check_task, list_problems};
 pub use trials::{GradingEnvironment, TaskTrialSummary, TaskTrials};

@@ -3,6 +3,7 @@
 //! The files are read as they are now, and as JSON: their types belong to the commands that write them. What is missing or has
 //! another form is left out.
 
+mod directives;
 mod section;
 mod stages;
 
@@ -24,9 +25,10 @@ use crate::urls;
 const COMMENT: usize = 2_000;
 
 /// The stages with a page, in order.
-const STAGES: [(&str, &str); 10] = [
+const STAGES: [(&str, &str); 11] = [
     ("", "Overview"),
     ("needs", "Needs"),
+    ("directives", "Directives"),
     ("ideas", "Ideas"),
     ("tasks", "Tasks"),
     ("validation", "Validation"),
@@ -56,6 +58,7 @@ pub(super) fn route(
     let (stage, heading, sections) = match rest {
         [] => ("", stages::title(draft), stages::overview(draft)),
         ["needs"] => ("needs", "Needs".to_owned(), stages::needs(draft)),
+        ["directives"] => ("directives", "Directives".to_owned(), directives::list_directives(draft)),
         ["ideas"] => ("ideas", "Ideas".to_owned(), stages::ideas(draft)),
         ["tasks"] => ("tasks", "Tasks".to_owned(), stages::tasks(draft)),
         ["tasks", name] => ("tasks", clean(name), stages::task(draft, name).ok_or_else(missing)?),

@@ -1,5 +1,7 @@
 //! What `assay draft` takes.
 
+mod directives;
+mod measured;
 mod requests;
 mod skill;
 
@@ -8,6 +10,8 @@ use std::path::PathBuf;
 use assay_draft::DraftStage;
 use clap::{Subcommand, ValueEnum};
 
+pub(crate) use self::directives::DraftDirectivesArgs;
+pub(crate) use self::measured::MeasuredModel;
 pub(crate) use self::requests::{PoolName, RequestsArgs};
 pub(crate) use self::skill::{SkillArgs, SkillWhat};
 use super::model::ModelFlags;
@@ -15,7 +19,7 @@ use super::permission::ForeignFlags;
 
 /// Draft an evaluation from a skill
 ///
-/// `needs` lists what a skill requires of an environment. `run` asks a model for tasks, checks them in
+/// `needs` lists what a skill requires of an environment, and `directives` what it tells an agent to do. `run` asks a model for tasks, checks them in
 /// the sandbox and writes an experiment; every stage writes files to read and edit. `headroom` removes
 /// tasks that are too easy. `requests` writes requests that skills serve, for tests of search, routing
 /// and triggering. `skill` writes skills from tasks, documentation or recorded runs, to compare with others.
@@ -32,6 +36,7 @@ pub(crate) struct DraftArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DraftWhat {
     Needs(NeedsArgs),
+    Directives(DraftDirectivesArgs),
     Run(Box<DraftRunArgs>),
     Status(StatusArgs),
     Headroom(HeadroomArgs),
@@ -57,7 +62,7 @@ pub(crate) struct NeedsArgs {
 
 /// Draft tasks and an experiment for a skill
 ///
-/// The stages are needs, ideas, tasks, validation, solvers and experiment. Each writes files into the folder of
+/// The stages are needs, directives, probe, ideas, tasks, validation, solvers and experiment. Each writes files into the folder of
 /// the draft, and the next one reads them: stop after a stage, read and edit its files, and go on with
 /// --resume. Replies of the model are kept there, so that nothing is asked twice. A skill with a safety
 /// error is refused.
@@ -84,6 +89,11 @@ pub(crate) struct DraftRunArgs {
     /// Folder with files that tasks may be given, also binary ones
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) inputs: Option<PathBuf>,
+    /// Add the condition counterfactual to the experiment: the skill with other names and numbers
+    ///
+    /// It cannot be known from memory, so it shows what reaches an agent from the skill even if the skill is famous.
+    #[arg(long)]
+    pub(crate) counterfactual: bool,
     /// Folder of the draft [default: draft-NAME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -114,6 +124,14 @@ pub(crate) struct DraftRunArgs {
     #[arg(long, value_name = "NAME", requires = "solver")]
     pub(crate) solver_api_key_env: Option<String>,
     #[command(flatten)]
+    pub(crate) measured: MeasuredModel,
+    /// Draft tasks even if there is nothing to measure
+    ///
+    /// A draft ends after its directives, with exit code 1, if fewer than four of them could show what the skill is worth: an
+    /// agent would not follow them anyway, and a result shows whether it did.
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
     pub(crate) permissions: ForeignFlags,
 }
 
@@ -122,6 +140,10 @@ pub(crate) struct DraftRunArgs {
 pub(crate) enum StageName {
     /// What the skill requires of an environment: needs.json
     Needs,
+    /// What the skill tells an agent: directives.json
+    Directives,
+    /// What the model that is to be measured does without the skill: probe.json
+    Probe,
     /// Ideas of tasks: ideas.json
     Ideas,
     /// Task folders: tasks/
@@ -138,6 +160,8 @@ impl StageName {
     pub(crate) fn stage(self) -> DraftStage {
         match self {
             Self::Needs => DraftStage::Needs,
+            Self::Directives => DraftStage::Directives,
+            Self::Probe => DraftStage::Probe,
             Self::Ideas => DraftStage::Ideas,
             Self::Tasks => DraftStage::Tasks,
             Self::Validation => DraftStage::Validation,
@@ -149,7 +173,7 @@ impl StageName {
 
 /// Show the state of a draft
 ///
-/// Lists its tasks with the reason for each that was rejected, and what its requests used.
+/// Counts its directives, lists its tasks with the reason for each that was rejected, and what its requests used.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay draft status draft-xlsx

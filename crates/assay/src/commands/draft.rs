@@ -1,6 +1,7 @@
 //! `assay draft`: from a skill to its own evaluation.
 
 pub mod ask;
+mod directives;
 mod events;
 mod host;
 mod print;
@@ -24,6 +25,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &DraftArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         DraftWhat::Needs(args) => list_needs(args, ui),
+        DraftWhat::Directives(args) => directives::run(args, settings, ui),
         DraftWhat::Run(args) => run::run(args, settings, ui),
         DraftWhat::Status(args) => {
             let status = read_status(&DraftFolder::at_path(args.dir.clone()), None)?;

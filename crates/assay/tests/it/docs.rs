@@ -59,6 +59,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay judge", Elsewhere("judge")),
     ("assay lab judge", Elsewhere("judge")),
     ("assay draft needs", Elsewhere("draft")),
+    ("assay draft directives", Elsewhere("draft")),
     ("assay draft run", Elsewhere("draft_run")),
     ("assay draft skill", Elsewhere("draft_skill")),
     ("assay task review", Elsewhere("task_review")),

@@ -57,6 +57,42 @@ fn needs_of_folders_documents_and_records_are_a_line_each() {
 }
 
 #[test]
+fn directives_of_folders_documents_and_records_are_a_line_each() {
+    let record =
+        json!({"id": "r1", "path": "a/SKILL.md", "name": "other", "skill_md": SKILL}).to_string() + "\n";
+    let lab = Fixture::new()
+        .file("skills/ledger/SKILL.md", SKILL)
+        .file("skills/ledger/references/months.md", "# Months\n\n## Rules\n\nNever close a month twice.\n")
+        .file("corpus.jsonl", record);
+    let paths = ["skills", "skills/ledger/SKILL.md", "skills/ledger/references/months.md", "corpus.jsonl"];
+    let ran = lab.assay(&[&["draft", "directives"], &paths[..], &["--format", "json"]].concat()).ok();
+    let found = lines(&ran.stdout);
+    let skills: Vec<&str> = found.iter().map(|line| line["skill"].as_str().unwrap()).collect();
+    assert_eq!(skills, ["ledger", "ledger", "months", "r1"]);
+    let places = |line: &Value| {
+        let directives = line["directives"].as_array().unwrap().iter();
+        let place =
+            |one: &Value| format!("{}:{}", one["file"].as_str().unwrap(), one["lines"].as_str().unwrap());
+        directives.map(place).collect::<Vec<_>>()
+    };
+    let own = ["SKILL.md:10", "SKILL.md:13", "SKILL.md:14"];
+    assert_eq!(places(&found[0]), [&own[..], &["references/months.md:5"]].concat(), "{:#}", found[0]);
+    assert_eq!(places(&found[1]), places(&found[0]));
+    assert_eq!(places(&found[3]), own);
+    assert_eq!(found[0]["directives"][0]["quote"], "Wait for the user's approval.");
+    assert!(found.iter().all(|line| line["schema"] == "assay.directives/1" && line["model"].is_null()));
+
+    let text = lab.assay(&["draft", "directives", "skills"]).ok().stdout;
+    assert!(text.starts_with("ledger (skills/ledger/SKILL.md): 4 directives\n"), "{text}");
+    assert!(text.contains("  d02  SKILL.md:13             ledgerctl close --month 3\n"), "{text}");
+    let refused = lab.assay(&["draft", "directives", "skills", "--max-usd", "1"]).ended(2);
+    assert!(refused.stderr.contains("options of a model without --model"), "{}", refused.stderr);
+    lab.assay(&["draft", "directives", "nowhere"]).ended(2);
+    let paid = lab.assay(&["draft", "directives", "skills", "--model", "openai:m"]).ended(2);
+    assert!(paid.stderr.contains("openai:m is a paid model"), "{}", paid.stderr);
+}
+
+#[test]
 fn what_has_no_skill_is_refused() {
     let lab = Fixture::new();
     fs::create_dir_all(lab.path("empty")).unwrap();

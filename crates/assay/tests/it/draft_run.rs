@@ -8,87 +8,48 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, needs_bubblewrap, read_json, within};
+use crate::ledger::{self, SOLVE, file};
 use crate::server::{Answer, Request, Server};
 
 /// How long a step of a draft may take.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-const RULE: &str = "Amounts in the export are always in minor units of the currency.";
-
-const SALES: &str = "shop,cents\nNorth,1250\nSouth,980\nNorth,50\n";
-
 pub(crate) fn lab() -> Fixture {
-    let body = format!("# Ledger export\n\n{RULE}\n\nRound half up, and write shops in alphabetical order.");
-    Fixture::new().env("OPENAI_API_KEY", "k").skill("ledger-export", "Exports ledgers.", &body)
+    Fixture::new().env("OPENAI_API_KEY", "k").skill("ledger-export", "Exports ledgers.", ledger::BODY)
 }
 
-fn lines(text: &str) -> Value {
-    json!(text.lines().collect::<Vec<_>>())
+/// Makes the folder of a draft with the directives of its skill.
+pub(crate) fn begin(lab: &Fixture, url: &str, new: &[&str]) {
+    lab.assay(&args(url, &[new, &["--stop-after", "needs"]].concat())).ok();
+    lab.write("draft/directives.json", ledger::directives().to_string());
 }
-
-fn file(path: &str, text: &str) -> Value {
-    json!({"path": path, "lines": lines(text)})
-}
-
-const TEST_SH: &str = "#!/bin/bash\npython3 /tests/check.py\n";
-
-/// Tests that compare the result with sums of the given file.
-const CHECK: &str = r#"import csv, json
-rewards = {"written": 0, "valid": 0, "north": 0, "south": 0, "shops": 0}
-try:
-    text = open("/app/revenue.json").read()
-    rewards["written"] = 1
-    result = json.loads(text)
-    rewards["valid"] = 1
-    sums = {}
-    for row in csv.DictReader(open("/tests/sales.csv")):
-        sums[row["shop"]] = sums.get(row["shop"], 0) + int(row["cents"]) / 100
-    rewards["north"] = int(result.get("North") == sums["North"])
-    rewards["south"] = int(result.get("South") == sums["South"])
-    rewards["shops"] = int(set(result) == set(sums))
-except (OSError, ValueError):
-    pass
-json.dump({"reward": int(all(rewards.values()))}, open("/logs/verifier/reward.json", "w"))
-tests = [{"name": name, "status": "passed" if value else "failed"} for name, value in rewards.items()]
-json.dump({"results": {"tests": tests}}, open("/logs/verifier/ctrf.json", "w"))
-"#;
-
-const SOLVE: &str = r#"#!/bin/bash
-python3 - <<'END'
-import csv, json
-sums = {}
-for row in csv.DictReader(open("/app/sales.csv")):
-    sums[row["shop"]] = sums.get(row["shop"], 0) + int(row["cents"]) / 100
-json.dump(sums, open("/app/revenue.json", "w"))
-END
-"#;
 
 fn instruction(name: &str) -> String {
     match name {
-        "revenue" => "The file /app/sales.csv has the sales of a week. Please compute the revenue of each shop in whole units \
-                      and write it to /app/revenue.json, an object whose keys are the names of the shops."
+        "revenue" => "The file /app/sales.csv has the takings of a week. Kim in accounting files a page about them, /app/NAME.txt, \
+                      which names the shops with their takings, and the total. Write that page by our usual rules; nobody can be \
+                      asked today."
             .to_owned(),
-        "totals" => "Our branches report to head office on Mondays; what they sent is in /app/sales.csv. Head office wants \
-                     /app/revenue.json, JSON with a number for every branch: its income in full units of money."
+        "totals" => "Our branches report to head office on Mondays; what they sent is in /app/sales.csv. Head office has to know \
+                     how much it was altogether. Leave a text with every branch and the sum as /app/NAME.txt, in the way in \
+                     which we always send it to them."
             .to_owned(),
         _ => format!(
-            "A colleague left /app/sales.csv behind. Produce /app/revenue.json from it, one number per shop. {RULE}"
+            "A colleague left /app/sales.csv behind. Write a text in /app with its shops and their total. {}",
+            ledger::RULE
         ),
     }
 }
 
 /// The files of a task. The solution of `totals` is wrong.
 pub(crate) fn files(name: &str) -> Value {
-    let solve = if name == "totals" { "#!/bin/bash\necho '{}' > /app/revenue.json\n" } else { SOLVE };
-    let files = json!([
-        file("instruction.md", &instruction(name)),
-        file("environment/files/sales.csv", SALES),
-        file("tests/test.sh", TEST_SH),
-        file("tests/check.py", CHECK),
-        file("tests/sales.csv", SALES),
-        file("solution/solve.sh", solve),
-    ]);
-    json!({"files": files, "rubric": []})
+    let solve = if name == "totals" { wrong_solution() } else { ledger::SOLVE.to_owned() };
+    ledger::files(&instruction(name), &solve)
+}
+
+/// A solution that counts in place of adding up.
+fn wrong_solution() -> String {
+    ledger::SOLVE.replace("sum += $2", "sum += 1")
 }
 
 pub(crate) fn text_of(request: &Request) -> String {
@@ -106,14 +67,24 @@ fn name_of(text: &str) -> &'static str {
         .unwrap_or_else(|| panic!("{text}"))
 }
 
+/// A server in place of the author: it finds no directive, and answers other requests by `reply`. Drafts that are made with it
+/// are forced, as there is nothing to measure.
+pub(crate) fn start_author(reply: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) -> Server {
+    Server::start(move |at, request| match text_of(request) {
+        text if text.starts_with("List the directives") => Answer::done(r#"{"directives": []}"#),
+        _ => reply(at, request),
+    })
+}
+
 /// The model: three tasks, of which one is wrong and repaired, and one leaks and stays so.
 fn model(request: &Request) -> Answer {
     let text = text_of(request);
     if text.starts_with("Propose") {
-        let idea =
-            |name: &str| json!({"name": name, "title": name, "summary": "Sums.", "category": "tables"});
-        let ideas = ["revenue", "totals", "leaky"].map(idea);
+        let ideas = ["revenue", "totals", "leaky"].map(ledger::idea);
         return Answer::done(&json!({"ideas": ideas}).to_string());
+    }
+    if text.starts_with("Do this work") {
+        return Answer::done(&ledger::script(ledger::BLIND));
     }
     let name = name_of(&text);
     if text.starts_with("Write the files") {
@@ -122,7 +93,7 @@ fn model(request: &Request) -> Answer {
     assert!(text.starts_with("You wrote the task below"), "{text}");
     let changes = match name {
         "totals" => {
-            assert!(text.contains("oracle-fails") && text.contains("north 0"), "{text}");
+            assert!(text.contains("oracle-fails") && text.contains("gc-total failed"), "{text}");
             json!([file("solution/solve.sh", SOLVE)])
         }
         _ => json!([file("instruction.md", &(instruction(name) + " Thank you."))]),
@@ -131,7 +102,7 @@ fn model(request: &Request) -> Answer {
 }
 
 fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let own = ["draft", "run", "skills/ledger-export", "--base-url", url, "--out", "draft"];
+    let own = ["draft", "run", "skills/ledger-export", "--base-url", url, "--out", "draft", "--force"];
     [&own[..], more].concat()
 }
 
@@ -144,16 +115,17 @@ fn task_state<'a>(document: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn a_skill_becomes_a_suite_that_runs() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| model(request));
+    let server = start_author(|_, request| model(request));
     let lab = lab();
     let url = server.url();
     let json = ["--format", "json"];
     let forecast = lab.assay(&args(&url, &[&NEW[..], &["--dry-run"], &json].concat())).ok().json();
-    assert_eq!((&forecast["requests"], &forecast["repairs"]), (&json!(4), &json!(6)));
+    assert_eq!((&forecast["requests"], &forecast["repairs"]), (&json!(14), &json!(6)));
     assert!(!lab.path("draft").exists());
 
     // Stage by stage, each from the files of the one before.
-    let ideas = lab.assay(&args(&url, &[&NEW[..], &["--stop-after", "ideas"], &json].concat())).ok().json();
+    begin(&lab, &url, &NEW);
+    let ideas = lab.assay(&args(&url, &[&["--resume", "--stop-after", "ideas"], &json[..]].concat())).ok().json();
     assert_eq!((&ideas["stage"], &ideas["requests"]), (&json!("ideas"), &json!(1)));
     assert_eq!(read_json(&lab.path("draft/needs.json")).unwrap()["verdict"], "usable");
     let resume = |more: &[&str]| {
@@ -181,15 +153,16 @@ fn a_skill_becomes_a_suite_that_runs() {
     let reason = task_state(&validated, "leaky")["reason"].as_str().unwrap();
     assert!(reason.contains("copied-line") && reason.contains("still faulty after 2 repairs"), "{reason}");
     assert!(lab.path("draft/infeasible/leaky/instruction.md").is_file());
-    assert_eq!(server.requests().len(), 7);
+    // The work without the skill was done three times for each of two tasks.
+    assert_eq!(server.requests().len(), 13);
 
     // Nothing is asked or executed again, and the experiment is ready.
-    let done = resume(&[]).ok();
+    let done = resume(&["--counterfactual"]).ok();
     assert_eq!((&done.json()["stage"], &done.json()["requests"]), (&json!("experiment"), &json!(0)));
-    assert_eq!(server.requests().len(), 7);
+    assert_eq!(server.requests().len(), 13);
     let report = fs::read_to_string(lab.path("draft/reviews/totals.md")).unwrap();
     for part in
-        ["| oracle | passed | 1 | north 1", "- skill: `ledger-export`", "**not measured**", "`few-tests`"]
+        ["| oracle | passed | 1 | d01 1", "- skill: `ledger-export`", "**not measured**", "`few-tests`"]
     {
         assert!(report.contains(part), "{part}: {report}");
     }
@@ -199,26 +172,7 @@ fn a_skill_becomes_a_suite_that_runs() {
     lab.assay(&["plan", "draft/experiment.toml"]).ended(1);
 
     // The pilot, by an agent that solves one of the tasks without the skill.
-    let solve = "cp /app/sales.csv /tmp/x; python3 -c 'import csv,json; s={}\nfor r in csv.DictReader(open(\"/app/sales.csv\")): s[r[\"shop\"]]=s.get(r[\"shop\"],0)+int(r[\"cents\"])/100\njson.dump(s,open(\"/app/revenue.json\",\"w\"))'";
-    let rules: [Value; 3] = [
-        json!({"task": "revenue", "turn": 0, "run": [solve]}),
-        json!({"task": "totals", "condition": "curated", "turn": 0, "run": [solve]}),
-        json!({"say": "Done."}),
-    ];
-    lab.write("draft/turns.jsonl", rules.map(|rule| rule.to_string()).join("\n"));
-    for name in ["pilot", "experiment"] {
-        let path = lab.path(&format!("draft/{name}.toml"));
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.replace("openai:gpt-5", "scripted:turns.jsonl")).unwrap();
-    }
-    let pilot = lab.assay(&["run", "draft/pilot.toml", "--format", "json"]).ok().json();
-    assert_eq!(pilot["executed"], 6, "{pilot:#}");
-    let headroom = ["draft", "headroom", "draft", "--run", "ledger-export-pilot", "--format", "json"];
-    // One task with headroom is too few for a verdict.
-    let ran = lab.assay(&headroom).ended(1);
-    let found = ran.json();
-    assert_eq!(found["remaining"], 1);
-    let few = "1 with headroom, and a verdict needs at least 5; add ideas to draft/ideas.json";
+    let copied = copied_solution(&lab, "totals");
     assert!(ran.stderr.contains(few), "{}", ran.stderr);
     assert_eq!(found["tasks"]["revenue"], json!({"trials": 3, "passed": 3, "score": 1.0, "removed": true}));
     assert_eq!(found["tasks"]["totals"], json!({"trials": 3, "passed": 0, "score": 0.0, "removed": false}));
@@ -228,29 +182,54 @@ fn a_skill_becomes_a_suite_that_runs() {
 
     // Trials of the pilot do not count in the experiment.
     let ran = lab.assay(&["run", "draft/experiment.toml", "--format", "json"]).ok().json();
-    assert_eq!((&ran["executed"], &ran["cached"]), (&json!(15), &json!(0)), "{ran:#}");
+    assert_eq!((&ran["executed"], &ran["cached"]), (&json!(25), &json!(0)), "{ran:#}");
     let report = lab.assay(&["report", "ledger-export"]).ok().stdout;
     assert!(report.contains("curated"), "{report}");
+    // Who reads the copy of the skill passes with its words, and the skill itself with its own.
+    assert_eq!(passes(&lab), [("counterfactual", 5), ("curated", 5), ("none", 0), ("placebo", 0), ("told", 0)]);
     // Only the baseline decides what is too easy.
     lab.assay(&["draft", "headroom", "draft", "--run", "ledger-export"]).ended(2);
+}
+
+/// The solution of a task with the words of the copy of the skill.
+fn copied_solution(lab: &Fixture, task: &str) -> String {
+    let table = read_json(&lab.path(&format!("draft/tasks/{task}/tests/counterfactual/table.json"))).unwrap();
+    let mut text = SOLVE.to_owned();
+    for one in table["replacements"].as_array().unwrap() {
+        text = text.replace(one["from"].as_str().unwrap(), one["to"].as_str().unwrap());
+    }
+    assert!(text != SOLVE && !text.contains("LEDGER/4"), "{text}");
+    text
+}
+
+/// How many trials of the experiment passed, by condition.
+fn passes(lab: &Fixture) -> Vec<(&'static str, usize)> {
+    let table = lab.assay(&["show", "ledger-export", "--format", "json"]).ok().json();
+    let trials = table["trials"].as_array().unwrap();
+    ["counterfactual", "curated", "none", "placebo", "told"]
+        .map(|condition| {
+            let of = trials.iter().filter(|trial| trial["condition"] == condition);
+            (condition, of.filter(|trial| trial["outcome"] == "passed").count())
+        })
+        .to_vec()
 }
 
 #[test]
 fn tasks_that_no_other_model_solves_are_removed() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| model(request));
+    let server = start_author(|_, request| model(request));
     let lab = lab();
     let url = server.url();
-    let solve = "python3 -c 'import csv,json; s={}\nfor r in csv.DictReader(open(\"/app/sales.csv\")): s[r[\"shop\"]]=s.get(r[\"shop\"],0)+int(r[\"cents\"])/100\njson.dump(s,open(\"/app/revenue.json\",\"w\"))'";
     let rules = [
-        json!({"task": "revenue", "condition": "curated", "turn": 0, "run": [solve]}),
+        json!({"task": "revenue", "condition": "curated", "turn": 0, "run": [SOLVE]}),
         json!({"say": "Done."}),
     ];
     lab.write("solver.jsonl", rules.map(|rule| rule.to_string()).join("\n"));
     let same = lab.assay(&args(&url, &[&NEW[..], &["--solver", "openai:gpt-5"]].concat())).ended(2);
     assert!(same.stderr.contains("cannot be their solver"), "{}", same.stderr);
     let solver = ["--solver", "scripted:../solver.jsonl", "--allow-outside", "--format", "json"];
-    let ran = lab.assay(&args(&url, &[&NEW[..], &solver].concat())).ok().json();
+    begin(&lab, &url, &NEW);
+    let ran = lab.assay(&args(&url, &[&["--resume"], &solver[..]].concat())).ok().json();
     let revenue = task_state(&ran, "revenue");
     assert_eq!((&revenue["state"], &revenue["solved"]), (&json!("accepted"), &json!(true)), "{ran:#}");
     let totals = task_state(&ran, "totals");
@@ -304,10 +283,11 @@ fn tasks_that_no_other_model_solves_are_removed() {
 #[test]
 fn what_a_person_rejects_is_left_out() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| model(request));
+    let server = start_author(|_, request| model(request));
     let lab = lab();
     let url = server.url();
-    lab.assay(&args(&url, &[&NEW[..], &["--stop-after", "ideas"]].concat())).ok();
+    begin(&lab, &url, &NEW);
+    lab.assay(&args(&url, &["--resume", "--stop-after", "ideas"])).ok();
     let approvals = |ideas: Value, tasks: Value| {
         lab.write(
             "draft/approvals.json",
@@ -316,7 +296,7 @@ fn what_a_person_rejects_is_left_out() {
     };
     approvals(json!({"leaky": {"decision": "rejected", "comment": "Too near to the skill."}}), json!({}));
     lab.assay(&args(&url, &["--resume", "--stop-after", "tasks"])).ok();
-    assert_eq!(server.requests().len(), 3);
+    assert_eq!(server.requests().len(), 4);
     approvals(
         json!({"revenue": {"decision": "approved"}}),
         json!({"totals": {"decision": "rejected", "comment": ""}}),
@@ -333,14 +313,15 @@ fn what_a_person_rejects_is_left_out() {
 fn a_draft_belongs_to_one_command_at_a_time() {
     let (begun, go) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (is_begun, may_go) = (begun.clone(), go.clone());
-    let server = Server::start(move |_, request| {
+    let server = start_author(move |_, request| {
         is_begun.store(true, Ordering::SeqCst);
         within(PATIENCE, || may_go.load(Ordering::SeqCst));
         model(request)
     });
     let lab = lab();
     let url = server.url();
-    let running = lab.start(&args(&url, &[&NEW[..], &["--stop-after", "ideas"]].concat()));
+    begin(&lab, &url, &NEW);
+    let running = lab.start(&args(&url, &["--resume", "--stop-after", "ideas"]));
     assert!(within(PATIENCE, || begun.load(Ordering::SeqCst)));
     let second = lab.assay(&args(&url, &["--resume"])).ended(2);
     let expected = format!("another command is working on draft, process {}", running.id());
@@ -352,25 +333,26 @@ fn a_draft_belongs_to_one_command_at_a_time() {
 
 #[test]
 fn a_capped_draft_continues_without_asking_again() {
-    let server = Server::start(|_, request| model(request));
+    let server = start_author(|_, request| model(request));
     let lab = lab();
     let url = server.url();
     let stop = ["--stop-after", "tasks"];
     // Enough for the ideas, and not for the files of a task, whose request is longer.
-    let first = ["--price", "1,0", "--stop-after", "ideas", "--dry-run", "--format", "json"];
-    let forecast = lab.assay(&args(&url, &[&NEW[..], &first].concat())).ok().json();
+    begin(&lab, &url, &NEW);
+    let first = ["--resume", "--price", "1,0", "--stop-after", "ideas", "--dry-run", "--format", "json"];
+    let forecast = lab.assay(&args(&url, &first)).ok().json();
     let cap = (forecast["max_usd"].as_f64().unwrap() + 0.0005).to_string();
-    let capped = ["--price", "1,0", "--max-usd", &cap];
-    let ran = lab.assay(&args(&url, &[&NEW[..], &stop, &capped].concat()));
+    let capped = ["--resume", "--price", "1,0", "--max-usd", &cap];
+    let ran = lab.assay(&args(&url, &[&stop[..], &capped].concat()));
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains(&format!("--max-usd {cap} is reached")), "{}", ran.stderr);
     let before = server.requests().len();
-    assert_eq!(before, 1);
+    assert_eq!(before, 2);
     let more = ["--resume", "--price", "1,0", "--max-usd", "1"];
     let ran = lab.assay(&args(&url, &[&more[..], &stop, &["--format", "json"]].concat())).ok().json();
-    assert_eq!(server.requests().len(), 4);
-    assert_eq!(ran["requests"], 4 - before);
-    assert_eq!(ran["replies"], 4);
+    assert_eq!(server.requests().len(), 5);
+    assert_eq!(ran["requests"], 5 - before);
+    assert_eq!(ran["replies"], 5);
     // A draft whose files were lost is written again from its replies.
     fs::remove_dir_all(lab.path("draft/tasks")).unwrap();
     fs::remove_dir_all(lab.path("draft/proposals")).unwrap();
@@ -382,27 +364,26 @@ fn a_capped_draft_continues_without_asking_again() {
 
 #[test]
 fn unreadable_replies_are_complained_about_once() {
-    let server = Server::start(|_, request| {
+    let server = start_author(|_, request| {
         let text = text_of(request);
         match request.turn() {
             0 if text.starts_with("Propose") => Answer::done("Gladly!"),
             1 if text.contains("no JSON object") => {
-                let idea = |name: &str| json!({"name": name, "summary": "s"});
-                Answer::done(&json!({"ideas": [idea("a"), idea("b")]}).to_string())
+                Answer::done(&json!({"ideas": [ledger::idea("a"), ledger::idea("b")]}).to_string())
             }
             _ => Answer::done(&json!({"files": [{"path": "../x", "text": "x"}]}).to_string()),
         }
     });
     let lab = lab();
     let url = server.url();
-    let new = ["--model", "openai:gpt-5", "--stop-after", "tasks", "--format", "json"];
-    let ran = lab.assay(&args(&url, &new)).ended(1).json();
+    begin(&lab, &url, &["--model", "openai:gpt-5"]);
+    let ran = lab.assay(&args(&url, &["--resume", "--stop-after", "tasks", "--format", "json"])).ended(1).json();
     assert_eq!((&ran["ideas"], &ran["requests"]), (&json!(2), &json!(6)));
     let reason = task_state(&ran, "a")["reason"].as_str().unwrap();
     assert!(reason.contains("\"../x\" is not an allowed path"), "{reason}");
     // What cannot be read is not asked again.
     lab.assay(&args(&url, &["--resume", "--stop-after", "tasks"])).ended(1);
-    assert_eq!(server.requests().len(), 6);
+    assert_eq!(server.requests().len(), 7);
 }
 
 #[test]
@@ -446,7 +427,7 @@ fn what_must_not_be_drafted_is_refused() {
 #[test]
 fn a_killed_draft_continues_without_asking_again() {
     let stalled = Arc::new(AtomicBool::new(true));
-    let server = Server::start({
+    let server = start_author({
         let stalled = stalled.clone();
         move |_, request| {
             let text = text_of(request);
@@ -459,7 +440,8 @@ fn a_killed_draft_continues_without_asking_again() {
     let lab = lab();
     let url = server.url();
     let stop = ["--stop-after", "tasks"];
-    let running = lab.start(&args(&url, &[&NEW[..], &stop].concat()));
+    begin(&lab, &url, &NEW);
+    let running = lab.start(&args(&url, &[&["--resume"], &stop[..]].concat()));
     let is_waiting = || server.requests().len() == 4 && lab.path("draft/proposals/totals.json").exists();
     assert!(within(PATIENCE, is_waiting), "{}", running.stderr());
     running.signal(rustix::process::Signal::KILL);
@@ -468,22 +450,24 @@ fn a_killed_draft_continues_without_asking_again() {
     let more = ["--resume", "--format", "json"];
     let ran = lab.assay(&args(&url, &[&more[..], &stop].concat())).ok().json();
     // Only the request without a reply is sent again.
-    assert_eq!((&ran["requests"], server.requests().len()), (&json!(1), 5));
+    assert_eq!((&ran["requests"], server.requests().len()), (&json!(1), 6));
     assert_eq!(ran["tasks"].as_array().unwrap().len(), 3);
 }
 
 #[test]
 fn rubrics_are_checked_and_edited_tasks_are_not_repaired() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| {
+    let server = start_author(|_, request| {
         let text = text_of(request);
         if text.starts_with("Propose") {
-            let idea = json!({"name": "revenue", "title": "Revenue", "summary": "Sums."});
-            return Answer::done(&json!({ "ideas": [idea] }).to_string());
+            return Answer::done(&json!({ "ideas": [ledger::idea("revenue")] }).to_string());
+        }
+        if text.starts_with("Do this work") {
+            return Answer::done(&ledger::script(ledger::BLIND));
         }
         let item = |text: &str| json!([{"text": text, "points": 1}]);
         if text.starts_with("Write the files") {
-            let stated = "The revenue of each shop is in whole units";
+            let stated = "The page names the shops with their takings, and the total";
             let mut reply = files("revenue");
             reply["rubric"] = item(stated);
             return Answer::done(&reply.to_string());
@@ -494,8 +478,9 @@ fn rubrics_are_checked_and_edited_tasks_are_not_repaired() {
     });
     let lab = lab();
     let url = server.url();
-    let new = ["--model", "openai:gpt-5", "--tasks", "1", "--format", "json"];
-    let ran = lab.assay(&args(&url, &[&new[..], &["--stop-after", "validation"]].concat())).ok().json();
+    begin(&lab, &url, &["--model", "openai:gpt-5", "--tasks", "1"]);
+    let to_validation = ["--resume", "--stop-after", "validation", "--format", "json"];
+    let ran = lab.assay(&args(&url, &to_validation)).ok().json();
     let task = task_state(&ran, "revenue");
     assert_eq!((&task["state"], &task["repairs"]), (&json!("accepted"), &json!(1)), "{ran:#}");
     assert!(lab.path("draft/tasks/revenue/tests/rubric.json").is_file());
@@ -503,17 +488,17 @@ fn rubrics_are_checked_and_edited_tasks_are_not_repaired() {
     assert!(pilot.contains("[judge]"), "{pilot}");
 
     let solve = lab.path("draft/tasks/revenue/solution/solve.sh");
-    fs::write(&solve, "#!/bin/bash\ntrue\n").unwrap();
+    fs::write(&solve, wrong_solution()).unwrap();
     let ran = lab.assay(&args(&url, &["--resume", "--format", "json"])).ended(1).json();
     let reason = task_state(&ran, "revenue")["reason"].as_str().unwrap();
     assert!(reason.contains("oracle-fails") && reason.contains("it was edited"), "{reason}");
-    assert_eq!(server.requests().len(), 3);
+    assert_eq!(server.requests().len(), 6);
     // Corrected and moved back, it is accepted again.
     fs::write(lab.path("draft/infeasible/revenue/solution/solve.sh"), SOLVE).unwrap();
     fs::rename(lab.path("draft/infeasible/revenue"), lab.path("draft/tasks/revenue")).unwrap();
     let ran = lab.assay(&args(&url, &["--resume", "--format", "json"])).ok().json();
     assert_eq!(task_state(&ran, "revenue")["state"], "accepted");
-    assert_eq!((ran["tasks"].as_array().unwrap().len(), server.requests().len()), (1, 3));
+    assert_eq!((ran["tasks"].as_array().unwrap().len(), server.requests().len()), (1, 6));
 }
 
 #[test]
@@ -528,9 +513,9 @@ fn a_refused_key_ends_a_draft_before_anything_is_spent() {
     let expected = format!("the model openai:gpt-5 at {url} gives no reply to a first request");
     assert!(ran.stderr.contains(&expected) && ran.stderr.contains("no such account"), "{}", ran.stderr);
     assert!(ran.stderr.contains("check the model's name and its API key"), "{}", ran.stderr);
-    // The request for ideas was not sent.
+    // No request of the draft was sent.
     let asked: Vec<String> = server.requests().iter().map(text_of).collect();
-    assert!(matches!(&asked[..], [first] if !first.contains("Propose")), "{asked:?}");
+    assert!(matches!(&asked[..], [first] if !first.contains("List the directives")), "{asked:?}");
     let status = lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json();
     assert_eq!((&status["stage"], &status["replies"]), (&json!("needs"), &json!(0)), "{status:#}");
     assert_eq!(status["usage"]["input"], 0, "{status:#}");

@@ -5,18 +5,15 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
+use crate::draft_run::start_author;
 use crate::fixture::{Fixture, needs_bubblewrap, read_json};
-use crate::server::{Answer, Request, Server};
+use crate::ledger::{self, file};
+use crate::server::{Answer, Request};
 
 fn lab() -> Fixture {
-    let body = |what: &str| {
-        format!("# {what}\n\nAmounts of {what} are always in minor units of the currency of the shop.")
-    };
-    Fixture::new().env("OPENAI_API_KEY", "k").skill("ledger", "Exports ledgers.", &body("ledgers")).skill(
-        "charts",
-        "Draws charts.",
-        &body("charts"),
-    )
+    let charts = "# Charts\n\nAmounts of charts are always in minor units of the currency of the shop.";
+    let lab = Fixture::new().env("OPENAI_API_KEY", "k");
+    lab.skill("ledger", "Exports ledgers.", ledger::BODY).skill("charts", "Draws charts.", charts)
 }
 
 fn text_of(request: &Request) -> String {
@@ -25,44 +22,69 @@ fn text_of(request: &Request) -> String {
     user["content"].as_str().unwrap().to_owned()
 }
 
-fn file(path: &str, text: &str) -> Value {
-    json!({"path": path, "lines": text.lines().collect::<Vec<_>>()})
-}
+const CHECK: &str = r#"import glob, os
+from sets import check
 
-const CHECK: &str = r#"import json, os
-names = ["written", "number", "right", "only", "typed"]
-rewards = dict.fromkeys(names, 0)
-try:
-    result = json.load(open("/app/sum.json"))
-    rewards["written"] = 1
-    rewards["number"] = int("sum" in result)
-    rewards["right"] = int(result.get("sum") == sum(open("/tests/data.bin", "rb").read()))
-    rewards["only"] = int(set(result) == {"sum"})
-    rewards["typed"] = int(type(result.get("sum")) is int)
-except (OSError, ValueError):
-    pass
-json.dump(rewards, open("/logs/verifier/reward.json", "w"))
+def lines():
+    return [line.rstrip("\n") for path in sorted(glob.glob("*.txt")) for line in open(path)]
+
+@check("gc-sum")
+def gc_sum():
+    data = open(os.path.join(os.path.dirname(__file__), "data.bin"), "rb").read()
+    assert any(line == str(sum(data)) for line in lines()), "the sum is a line"
+
+@check("d01")
+def if_d01():
+    assert glob.glob("close-ledger.txt")
+
+@check("d02")
+def if_d02():
+    assert lines()[0] == "LEDGER/4"
+
+@check("d03")
+def if_d03():
+    assert any("dormant" in line for line in lines())
+
+@check("d05")
+def if_d05():
+    assert lines()[-1] == "-- filed --"
 "#;
 
-const SOLVE: &str = "#!/bin/bash\npython3 -c 'import json; json.dump({\"sum\": sum(open(\"/app/data.bin\", \"rb\").read())}, open(\"/app/sum.json\", \"w\"))'\n";
+const SUM: &str = "python3 -c 'print(sum(open(\"data.bin\", \"rb\").read()))'";
+
+/// The items of the ledger's task that this one has as well.
+fn items() -> Value {
+    let mut items = ledger::items();
+    items.as_array_mut().unwrap().retain(|item| ["d01", "d02", "d03", "d05"].iter().any(|id| item["id"] == *id));
+    items[2]["mutant"] = json!([{"find": "sensor dormant", "replace": "sensor"}]);
+    items.as_array_mut().unwrap().push(json!({"set": "gc", "id": "gc-sum", "text": "the sum is stated"}));
+    items
+}
 
 /// The files of a task about the bytes of `data.bin`, which `data` provides.
 fn files(data: &[Value]) -> Value {
+    let solve = format!(
+        "#!/bin/bash\nname=close-ledger.txt\n{{\necho \"LEDGER/4\"\necho \"sensor dormant\"\n{SUM}\necho \"-- filed --\"\n}} > \"$name\"\n"
+    );
     let own = [
         file(
             "instruction.md",
-            "The file /app/data.bin has raw readings of a sensor. Please add all of its bytes up and write /app/sum.json, an object with the whole number under the key sum and nothing else.",
+            "The file /app/data.bin has raw readings of a sensor. Please add all of its bytes up and leave a text with the sum, as a whole number on a line of its own, at /app/NAME.txt, the way we usually file such sums.",
         ),
-        file("tests/test.sh", "#!/bin/bash\npython3 /tests/check.py\n"),
         file("tests/check.py", CHECK),
-        file("solution/solve.sh", SOLVE),
+        file("solution/solve.sh", &solve),
     ];
     let all = [&own[..], data].concat();
-    json!({ "files": all })
+    json!({ "files": all, "items": items() })
+}
+
+/// The work without the skill.
+fn blind() -> Answer {
+    Answer::done(&ledger::script(&format!("#!/bin/bash\n{SUM} > report.txt\n")))
 }
 
 fn ideas(more: &Value) -> String {
-    let mut idea = json!({"name": "readings", "title": "Readings", "summary": "Adds bytes."});
+    let mut idea = ledger::idea("readings");
     for (key, value) in more["idea"].as_object().into_iter().flatten() {
         idea[key] = value.clone();
     }
@@ -73,16 +95,24 @@ fn ideas(more: &Value) -> String {
     reply.to_string()
 }
 
+/// Drafts with the directives of the ledger.
+fn draft(lab: &Fixture, url: &str, skills: &[&str], more: &[&str]) -> crate::fixture::Ran {
+    lab.assay(&args(url, &[skills, more, &["--stop-after", "needs"]].concat())).ok();
+    lab.write("draft/directives.json", ledger::directives().to_string());
+    let resume = ["--resume", "--base-url", url, "--out", "draft", "--format", "json"];
+    lab.assay(&[&["draft", "run"], skills, &resume].concat())
+}
+
 fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let own =
-        ["draft", "run", "--base-url", url, "--out", "draft", "--model", "openai:gpt-5", "--tasks", "1"];
+        ["draft", "run", "--base-url", url, "--out", "draft", "--model", "openai:gpt-5", "--tasks", "1", "--force"];
     [&own[..], more, &["--format", "json"]].concat()
 }
 
 #[test]
 fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
     needs_bubblewrap!();
-    let server = Server::start(|_, request| {
+    let server = start_author(|_, request| {
         let text = text_of(request);
         if text.starts_with("Propose") {
             assert!(text.contains("needs all of them") && text.contains("--- skill charts "), "{text}");
@@ -97,6 +127,9 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
             );
             let more = json!({"idea": {"intents": ["intent-1"]}, "unused": [{"id": "intent-2", "reason": "No test."}]});
             return Answer::done(&ideas(&more));
+        }
+        if text.starts_with("Do this work") {
+            return blind();
         }
         assert!(text.contains("What the person asked for") && !text.contains("Make tea"), "{text}");
         let copies = [
@@ -114,8 +147,8 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
         .file("in/notes/a.txt", "hello\n")
         .file("in/data.bin", [1, 255, 4]);
     let url = server.url();
-    let sources = ["skills/ledger", "skills/charts", "--intents", "issues.json", "--inputs", "in"];
-    let ran = lab.assay(&args(&url, &sources)).ok().json();
+    let sources = ["--intents", "issues.json", "--inputs", "in"];
+    let ran = draft(&lab, &url, &["skills/ledger", "skills/charts"], &sources).ok().json();
     assert_eq!(ran["tasks"][0]["state"], "accepted", "{ran:#}");
     let intents = read_json(&lab.path("draft/intents.json")).unwrap();
     assert_eq!(intents["intents"][0]["source"], "https://example.org/7");
@@ -140,9 +173,9 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
     // The draft goes on without its sources.
     fs::remove_dir_all(lab.path("in")).unwrap();
     let resume =
-        ["draft", "run", "skills/ledger", "skills/charts", "--resume", "--base-url", &url, "--out", "draft"];
+        ["draft", "run", "skills/ledger", "skills/charts", "--resume", "--base-url", &url, "--out", "draft", "--force"];
     lab.assay(&resume).ok();
-    assert_eq!(server.requests().len(), 2);
+    assert_eq!(server.requests().len(), 5);
     let other = lab.assay(&["draft", "run", "skills/ledger", "--resume", "--out", "draft"]).ended(2);
     assert!(other.stderr.contains("not the one that draft was drafted for"), "{}", other.stderr);
 }
@@ -152,7 +185,7 @@ fn a_program_of_the_task_makes_its_files() {
     needs_bubblewrap!();
     let good = "import os, random\nrandom.seed(1)\ndata = random.randbytes(70000)\nfor folder in ('files', 'tests'):\n    os.mkdir(folder)\n    open(folder + '/data.bin', 'wb').write(data)\n";
     let unstable = good.replace("random.seed(1)\n", "");
-    let server = Server::start(move |_, request| {
+    let server = start_author(move |_, request| {
         let text = text_of(request);
         if text.starts_with("Propose") {
             return Answer::done(&ideas(&json!({})));
@@ -161,6 +194,9 @@ fn a_program_of_the_task_makes_its_files() {
             return Answer::done(
                 &files(&[file("tests/generate.py", "raise SystemExit('no seed')")]).to_string(),
             );
+        }
+        if text.starts_with("Do this work") {
+            return blind();
         }
         if text.contains("generator-fails") {
             assert!(text.contains("ends with status 1: no seed"), "{text}");
@@ -171,7 +207,7 @@ fn a_program_of_the_task_makes_its_files() {
     });
     let lab = lab();
     let url = server.url();
-    let ran = lab.assay(&args(&url, &["skills/ledger"])).ok().json();
+    let ran = draft(&lab, &url, &["skills/ledger"], &[]).ok().json();
     assert_eq!(
         (&ran["tasks"][0]["state"], &ran["tasks"][0]["repairs"]),
         (&json!("accepted"), &json!(2)),
@@ -181,9 +217,9 @@ fn a_program_of_the_task_makes_its_files() {
         fs::metadata(lab.path("draft/tasks/readings/environment/files/data.bin")).unwrap().len(),
         70_000
     );
-    let resume = ["draft", "run", "skills/ledger", "--resume", "--base-url", &url, "--out", "draft"];
+    let resume = ["draft", "run", "skills/ledger", "--resume", "--base-url", &url, "--out", "draft", "--force"];
     lab.assay(&resume).ok();
-    assert_eq!(server.requests().len(), 4);
+    assert_eq!(server.requests().len(), 7);
 }
 
 #[test]
@@ -191,7 +227,7 @@ fn generators_stay_in_their_folder() {
     needs_bubblewrap!();
     let check = |program: &str, expected: &str| {
         let program = program.to_owned();
-        let server = Server::start(move |_, request| {
+        let server = start_author(move |_, request| {
             let text = text_of(request);
             if text.starts_with("Propose") {
                 return Answer::done(&ideas(&json!({})));
@@ -200,7 +236,7 @@ fn generators_stay_in_their_folder() {
         });
         let lab = lab();
         let url = server.url();
-        let ran = lab.assay(&args(&url, &["skills/ledger"])).ended(1).json();
+        let ran = draft(&lab, &url, &["skills/ledger"], &[]).ended(1).json();
         let reason = ran["tasks"][0]["reason"].as_str().unwrap();
         assert!(reason.contains(expected), "{reason}");
     };

@@ -59,6 +59,8 @@ mod judged;
 mod k8s;
 mod laboratory;
 mod limiter;
+#[path = "../../../assay-draft/tests/it/ledger.rs"]
+mod ledger;
 mod links;
 mod lint;
 mod looks;

@@ -1,6 +1,6 @@
 //! What is said about the events of a draft.
 
-use assay_diagnostic::chain;
+use assay_diagnostic::{chain, counted};
 use assay_draft::{DraftEvent, DraftEvents};
 use assay_report::clean;
 
@@ -18,10 +18,19 @@ pub(super) fn print_events(ui: &Ui) -> impl DraftEvents + use<> {
 /// What is said of progress, which `--quiet` leaves out.
 fn describe_progress(event: &DraftEvent<'_>) -> Option<String> {
     Some(match event {
+        DraftEvent::Directives(count) => format!("directives: {count}"),
+        DraftEvent::Probed { known, unknown } => {
+            format!("probe: {known} known without the skill, {unknown} not")
+        }
         DraftEvent::Written(path) => format!("wrote {}", path.display()),
         DraftEvent::Checking { task, oracle_trials } => {
             format!("{task}: running the oracle {oracle_trials} times and the no-op check")
         }
+        DraftEvent::Working { task, what } => format!("{task}: {what}"),
+        DraftEvent::ItemDropped { task, item, reason } => {
+            format!("{task}: item {item} left out: {}", clean(reason))
+        }
+        DraftEvent::IdeaDropped { idea, reason } => format!("{idea}: left out: it {}", clean(reason)),
         DraftEvent::Accepted(task) => format!("{task}: accepted"),
         DraftEvent::Rejected { task, reason } => format!("{task}: infeasible: {}", clean(reason)),
         DraftEvent::Repaired { task, repairs, most } => {
@@ -47,6 +56,7 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
             format!("{}:{}: {}; skipped", path.display(), line.line, line.message)
         }
         DraftEvent::BadLines { path, count } => format!("{count} invalid lines in {}", path.display()),
+        DraftEvent::UnreadableSkill(error) => format!("{}; left out", chain(*error)),
         DraftEvent::NoRecords(path) => format!("{}: no records", path.display()),
         DraftEvent::DuplicateIds(count) => format!("{count} duplicate ids; the first of each is used"),
         DraftEvent::UnreadableTranscript(error) => format!("warning: {}", chain(error)),
@@ -63,7 +73,20 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
             "this version of assay has other prompts than the draft began with; its replies are not used"
                 .to_owned()
         }
+        DraftEvent::NoProbe => {
+            "the model to be measured was not asked what it does without the skill: --measured names it".to_owned()
+        }
+        DraftEvent::NothingToMeasure { measurable, is_forced: true } => {
+            format!("warning: only {} can show what the skill is worth", counted(*measurable, "directive", "directives"))
+        }
+        DraftEvent::NothingToMeasure { .. } => {
+            "nothing to measure: no tasks are drafted, and nothing more is spent".to_owned()
+        }
         DraftEvent::Unusable { task, reason } => format!("{task}: {}", clean(reason)),
+        DraftEvent::NoSecondModel => {
+            "only the author works on the tasks, so that wrong checks go unnoticed: --solver names another model"
+                .to_owned()
+        }
         DraftEvent::NoSolver => {
             "whether another model solves the tasks has not been checked: --solver names one".to_owned()
         }

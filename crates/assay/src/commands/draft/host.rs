@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_draft::ErrorCause;
-use assay_draft::host::{CheckedTask, DraftHost};
+use assay_draft::host::{CheckedTask, DraftHost, GradedChecks};
 use assay_draft::validation::ORACLE_TRIALS;
 use assay_model::Price;
 use assay_sandbox::Sandbox;
@@ -43,18 +43,31 @@ impl TaskCheckEvents for CheckNotes<'_> {
     }
 }
 
-impl DraftHost for CommandHost<'_> {
-    fn check_task(&mut self, task: &Task, findings: &mut Vec<Finding>) -> Result<CheckedTask, ErrorCause> {
-        let executor = match &mut self.executor {
+impl CommandHost<'_> {
+    fn checker(&mut self) -> Result<&mut TaskChecker<'static>, Failure> {
+        Ok(match &mut self.executor {
             Some(executor) => executor,
             none => none.insert(open_checker(Some(JOBS), ORACLE_TRIALS, None, self.settings)?),
-        };
-        let executed = executor.execute_task(task, &CheckNotes(self.ui)).map_err(Failure::from)?;
+        })
+    }
+}
+
+impl DraftHost for CommandHost<'_> {
+    fn check_task(&mut self, task: &Task, findings: &mut Vec<Finding>) -> Result<CheckedTask, ErrorCause> {
+        let notes = CheckNotes(self.ui);
+        let executed = self.checker()?.execute_task(task, &notes).map_err(Failure::from)?;
         let unchecked = executed.unchecked_parts().first().cloned();
         if unchecked.is_none() {
             executed.add_findings(task, findings);
         }
         Ok(CheckedTask { output: executed.printed_output(), unchecked })
+    }
+
+    fn grade_solution(&mut self, task: &Task) -> Result<GradedChecks, ErrorCause> {
+        let notes = CheckNotes(self.ui);
+        let graded = self.checker()?.grade_solution(task, &notes).map_err(Failure::from)?;
+        let passed = graded.checks.into_iter().map(|check| (check.name.clone(), check.passed() == Some(true)));
+        Ok(GradedChecks { passed: passed.collect(), output: graded.output, unchecked: graded.unchecked })
     }
 
     fn finish_checks(&mut self) {

@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use assay_draft::DraftStage;
-use assay_draft::draft::{Draft, DraftOptions, OpenDraft};
+use assay_draft::author::DraftAuthor;
+use assay_draft::draft::{Draft, DraftHelpers, DraftOptions, OpenDraft};
 use assay_draft::headroom::FEWEST_TASKS;
 use assay_draft::solvers::SolverOptions;
 use assay_draft::status::read_status;
@@ -14,6 +15,7 @@ use super::events::print_events;
 use super::host::CommandHost;
 use super::print::{print_result, too_few};
 use crate::args::draft::DraftRunArgs;
+use crate::args::model::ModelAccess;
 use crate::asking::price_of;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -30,6 +32,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     price_of(&args.solver_price)?;
     let author = open_author(&args.flags, open.model_name(), open.replies(), cancel.clone(), ui)?;
     let mut draft = open.begin(author, &events)?;
+    draft.add_helpers(open_helpers(args, draft.author())?);
     if args.dry_run {
         let forecast = draft.forecast_requests()?;
         print_result(ui, &forecast, || forecast.to_text())?;
@@ -56,6 +59,39 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     Ok(if has_tasks { Status::Done } else { Status::DidNotHold })
 }
 
+/// The other models of the draft.
+fn open_helpers(args: &DraftRunArgs, author: &DraftAuthor) -> Result<DraftHelpers, Failure> {
+    let solver = ModelAccess {
+        base_url: args.solver_base_url.clone(),
+        api_key_env: args.solver_api_key_env.clone(),
+        price: args.solver_price.clone(),
+        max_usd: None,
+    };
+    let own = &args.measured;
+    let measured = ModelAccess {
+        base_url: own.measured_base_url.clone(),
+        api_key_env: own.measured_api_key_env.clone(),
+        price: own.measured_price.clone(),
+        max_usd: None,
+    };
+    Ok(DraftHelpers {
+        solver: open_helper("--solver", args.solver.as_deref(), &solver, author)?,
+        measured: open_helper("--measured", own.measured.as_deref(), &measured, author)?,
+    })
+}
+
+/// Opens a model beside the author, unless it is a script, which answers no request.
+fn open_helper(
+    flag: &str,
+    spec: Option<&str>,
+    access: &ModelAccess,
+    author: &DraftAuthor,
+) -> Result<Option<DraftAuthor>, Failure> {
+    let Some(spec) = spec.filter(|spec| !spec.starts_with("scripted:")) else { return Ok(None) };
+    let model = access.open_model_on_use(flag, spec)?;
+    Ok(Some(author.open_helper(model, price_of(&access.price)?)?))
+}
+
 fn options_of(args: &DraftRunArgs) -> DraftOptions<'_> {
     DraftOptions {
         skills: &args.skills,
@@ -64,9 +100,11 @@ fn options_of(args: &DraftRunArgs) -> DraftOptions<'_> {
         tasks: args.tasks.map(usize::from),
         intents: &args.intents,
         inputs: args.inputs.as_deref(),
+        counterfactual: args.counterfactual,
         stop_after: args.stop_after.stage(),
         resume: args.resume,
         dry_run: args.dry_run,
+        force: args.force,
     }
 }
 
@@ -107,6 +145,9 @@ fn describe_next(draft: &Draft<'_>) -> String {
         }
         Some(DraftStage::Validation | DraftStage::Solvers) => {
             format!("see {root}/infeasible.json for the reasons")
+        }
+        Some(DraftStage::Probe) if draft.has_nothing_to_measure() => {
+            "read the directives above; --resume --force drafts tasks all the same".to_owned()
         }
         _ => format!("review the files in {root}, then run the command again with --resume"),
     };

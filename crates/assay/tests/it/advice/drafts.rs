@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{Situation, assert_executed};
 use crate::draft_run;
 use crate::fixture::{Fixture, needs_bubblewrap};
-use crate::server::{Answer, Request, Server};
+use crate::ledger;
+use crate::server::{Answer, Request};
 
 /// The commands that are printed here, as they stand in the sources.
 pub(super) const COMMANDS: &[&str] = &[
@@ -23,32 +24,32 @@ pub(super) const COMMANDS: &[&str] = &[
     "assay run {root}/pilot.toml",
 ];
 
-/// Five ways to ask for the same sums.
+/// Five ways to ask for the same list.
 const INSTRUCTIONS: [(&str, &str); 5] = [
     (
         "revenue",
-        "The file /app/sales.csv has the sales of a week. Please compute the revenue of each shop in whole units and write it \
-         to /app/revenue.json, an object whose keys are the names of the shops.",
+        "The file /app/sales.csv has the takings of a week. Kim in accounting files a page about them, /app/NAME.txt, which names \
+         the shops with their takings, and the total. Write that page by our usual rules; nobody can be asked today.",
     ),
     (
         "branches",
-        "Our branches report to head office on Mondays; what they sent is in /app/sales.csv. Head office wants \
-         /app/revenue.json, JSON with a number for every branch: its income in full units of money.",
+        "Our branches report to head office on Mondays; what they sent is in /app/sales.csv. Head office has to know how much it \
+         was altogether. Leave a text with every branch and the sum as /app/NAME.txt, in the way in which we always send it.",
     ),
     (
         "audit",
-        "An auditor asks how much every store earned. Read /app/sales.csv, whose second column is counted in cents, then save \
-         a mapping from store to earnings (euros, say, not cents) as JSON under the path /app/revenue.json.",
+        "An auditor asks how much every store earned, and what that makes in all. Read /app/sales.csv, then save what she needs \
+         under the path /app/NAME.txt. It must look like our earlier letters to her, which have a fixed form.",
     ),
     (
         "receipts",
-        "I keep receipts at /app/sales.csv. Group them by place of sale. For any such place one figure is needed, expressed as \
-         whole money instead of hundredths. Put these figures into /app/revenue.json (JSON, place by place).",
+        "I keep receipts at /app/sales.csv. Put one line for each place of sale, with its amount, into /app/NAME.txt, along with \
+         the grand sum over these places. Friends who continue my bookkeeping expect the customary layout.",
     ),
     (
         "meeting",
-        "Before tomorrow's meeting somebody has to condense /app/sales.csv. Expected result: /app/revenue.json, again JSON; \
-         per shop there is one entry holding what it took, converted from cents.",
+        "Before tomorrow's meeting somebody has to condense /app/sales.csv. Expected result: plain text, /app/NAME.txt; per shop \
+         there is one entry holding what it took, plus the overall figure. The house style for such handouts applies.",
     ),
 ];
 
@@ -62,9 +63,11 @@ fn model(ideas: usize) -> impl Fn(usize, &Request) -> Answer + Send + Sync + 'st
     move |_, request| {
         let text = draft_run::text_of(request);
         if text.starts_with("Propose") {
-            let idea = |(name, _): &(&str, &str)| json!({ "name": name, "title": name, "summary": format!("Sums, as {name} are asked for.") });
-            let ideas: Vec<Value> = INSTRUCTIONS[..ideas].iter().map(idea).collect();
+            let ideas: Vec<Value> = INSTRUCTIONS[..ideas].iter().map(|(name, _)| ledger::idea(name)).collect();
             return Answer::done(&json!({ "ideas": ideas }).to_string());
+        }
+        if text.starts_with("Do this work") {
+            return Answer::done(&ledger::script(ledger::BLIND));
         }
         let name = name_of(&text);
         let mut reply = draft_run::files("revenue");
@@ -80,8 +83,7 @@ fn model(ideas: usize) -> impl Fn(usize, &Request) -> Answer + Send + Sync + 'st
 
 /// Sets the model of the draft's files, an agent that solves the tasks with the skill only, and one repetition.
 fn set_models(lab: &Fixture) {
-    let solve = "python3 -c 'import csv,json; s={}\nfor r in csv.DictReader(open(\"/app/sales.csv\")): s[r[\"shop\"]]=s.get(r[\"shop\"],0)+int(r[\"cents\"])/100\njson.dump(s,open(\"/app/revenue.json\",\"w\"))'";
-    let rules = [json!({ "condition": "curated", "turn": 0, "run": [solve] }), json!({ "say": "Done." })];
+    let rules = [json!({ "condition": "curated", "turn": 0, "run": [ledger::SOLVE] }), json!({ "say": "Done." })];
     lab.write("draft/turns.jsonl", rules.map(|rule| rule.to_string()).join("\n"));
     for name in ["pilot", "experiment"] {
         let path = lab.path(&format!("draft/{name}.toml"));
@@ -101,21 +103,25 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn draft(ideas: &'static str, url: &str) -> Vec<&'static str> {
+/// A draft with directives, and the command that completes it.
+fn draft(ideas: &'static str, url: &str) -> (Fixture, Vec<&'static str>) {
     let url: &'static str = url.to_owned().leak();
-    let new = ["draft", "run", "skills/ledger-export", "--model", "openai:gpt-5", "--tasks", ideas];
-    [&new[..], &["--base-url", url, "--out", "draft"]].concat()
+    let lab = draft_run::lab();
+    draft_run::begin(&lab, url, &["--model", "openai:gpt-5", "--tasks", ideas]);
+    let resume = ["draft", "run", "skills/ledger-export", "--resume", "--base-url", url, "--out", "draft"];
+    (lab, resume.to_vec())
 }
 
 /// From a draft to a verdict, by its own messages and by its pages.
 fn of_a_draft() -> BTreeSet<String> {
-    let server = Server::start(model(5));
+    let server = draft_run::start_author(model(5));
     let url = server.url();
-    let resume = format!("assay draft run skills/ledger-export --resume --out draft --base-url {url}");
+    let resume = format!("assay draft run skills/ledger-export --resume --out draft --force --base-url {url}");
     let requests = format!(
         "assay draft requests skills --model openai:gpt-5 --base-url {url} --no-cap --count 5 --dry-run --out draft/requests.jsonl"
     );
-    let situation = Situation::new("a draft", draft_run::lab()).made(&draft("5", &url), 0).make();
+    let (lab, run) = draft("5", &url);
+    let situation = Situation::new("a draft", lab).made(&run, 0).make();
     let situation = situation.change(set_models);
     situation.lab.assay(&["view", "--draft", "draft", "--export", "site"]).ok();
     let mut files = Vec::new();
@@ -135,11 +141,12 @@ fn of_a_draft() -> BTreeSet<String> {
 
 /// A draft with too few tasks for a verdict, as the draft itself says and as its pilot does.
 fn of_too_few() -> BTreeSet<String> {
-    let server = Server::start(model(2));
+    let server = draft_run::start_author(model(2));
     let url = server.url();
     let resume = format!("assay draft run skills/ledger-export --resume --out draft --base-url {url}");
-    Situation::new("too few tasks", draft_run::lab())
-        .made(&draft("2", &url), 0)
+    let (lab, run) = draft("2", &url);
+    Situation::new("too few tasks", lab)
+        .made(&run, 0)
         .make()
         .change(set_models)
         .made(&["run", "draft/pilot.toml", "--no-checks"], 0)

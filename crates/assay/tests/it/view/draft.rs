@@ -16,6 +16,8 @@ pub(super) fn lab() -> Fixture {
     Fixture::new()
         .file("draft/draft.json", json!({"schema": "assay.draft/1", "skill": "ledger", "model": "openai:m", "stage": "experiment", "prompts": {"ideas": "v1"}}).to_string())
         .file("draft/needs.json", json!({"verdict": "double", "needs": {"multi_turn": [{"line": 10, "text": HOSTILE, "by": "question"}]}, "unmet": [{"category": "multi_turn", "name": null, "double": "scripted_user", "rules_out": true}]}).to_string())
+        .file("draft/directives.json", json!({"files": [{"file": "references/a.md", "lines": 9, "read_to": 0}], "directives": [{"id": "d01", "file": "SKILL.md", "lines": "12", "text": HOSTILE, "class": "convention", "answer": "EUR", "default": "USD", "known": 1}], "dismissed": [{"file": "SKILL.md", "lines": "3", "quote": "Welcome.", "reason": "filler"}]}).to_string())
+        .file("draft/probe.json", json!({"model": "openai:small", "reader": "openai:m", "directives": {"d01": {"question": "Which currency?", "replies": ["dollars", null], "matches": [false, null], "verdict": "unclear"}}}).to_string())
         .file("draft/ideas.json", json!({"ideas": [{"name": "sums", "title": HOSTILE, "summary": "Adds.", "checks": ["a", "b"], "intents": ["intent-1"]}, {"name": "other", "summary": "Else."}], "unused": [{"id": "intent-2", "reason": "no test"}]}).to_string())
         .file("draft/intents.json", json!({"intents": [{"id": "intent-1", "source": "a.md", "text": "Add."}, {"id": "intent-2", "source": "b.md", "text": HOSTILE}]}).to_string())
         .file("draft/tasks/sums/instruction.md", format!("Add it up. {HOSTILE}\n"))
@@ -61,6 +63,10 @@ fn each_stage_has_a_page() {
         ],
     );
     check("/draft/needs/", &["Verdict: double", "multi_turn", "scripted_user", "window.stolen=1"]);
+    check(
+        "/draft/directives/",
+        &["SKILL.md:12", "EUR", "window.stolen=1", "Model: openai:small", "dollars (different)", "filler", "read to line 0 of 9"],
+    );
     check("/draft/ideas/", &["sums", "a; b", "no test", "name=\"decision\" value=\"rejected\""]);
     check("/draft/tasks/", &["href=\"/draft/tasks/sums/\"", "href=\"/draft/tasks/other/\""]);
     check(
