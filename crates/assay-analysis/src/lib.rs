@@ -24,6 +24,7 @@ pub mod explore;
 mod forecast;
 mod gather;
 mod history;
+pub mod item_sets;
 pub mod judged;
 mod looks;
 mod matching;

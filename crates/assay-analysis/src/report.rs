@@ -11,6 +11,7 @@ use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
 use crate::explore::Exploration;
 use crate::gather::Gathered;
+use crate::item_sets::{self, ItemSets};
 use crate::judged::{self, JudgedReport};
 use crate::metrics::MetricComparison;
 use crate::model::{Arm, Comparison, TaskRow};
@@ -81,6 +82,9 @@ pub struct Report {
     /// Scores by rubric; `null` if no trial was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<JudgedReport>,
+    /// The two sets of checks, goal completion and instruction following; `null` if no verifier names them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_sets: Option<ItemSets>,
     /// Tasks on which no skill should help, reported separately; `null` without any.
     pub negative_controls: Option<NegativeControls>,
     /// Exploratory results.
@@ -195,6 +199,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         comparison.causes = causes::causes(run, gathered, &arms, comparison);
     }
     let replied_models = models::replied(run, gathered);
+    let item_sets = item_sets::item_sets(run, gathered, &comparisons);
     let findings = Findings {
         arms: &arms,
         comparisons: &comparisons,
@@ -238,6 +243,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         contrasts,
         metrics,
         judged,
+        item_sets,
         negative_controls,
         model_mismatch: replied_models.iter().any(|model| !model.matches),
         replied_models,
