@@ -55,7 +55,7 @@ mod undelivered;
 pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
 pub use assay_store::{
-    Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Reuse,
+    CheckClass, CheckSet, Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Reuse,
     Treatment, TrialId,
 };
 pub use shared::SharedSkills;

@@ -44,6 +44,10 @@ pub struct Report {
     pub outcome: OutcomeSummary,
     /// The equivalence margin of the plan.
     pub margin: f64,
+    /// The models whose attempts without the skill selected the tasks, so that the lift is one on tasks that they failed; empty
+    /// if nothing did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub selected_by: Vec<String>,
     /// The condition whose comparisons are primary, as the plan named it; `null` where all
     /// comparisons are one family.
     pub primary: Option<String>,
@@ -225,6 +229,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         provenance: provenance::provenance(run, gathered, &replied_models),
         outcome: OutcomeSummary::of(&gathered.outcomes),
         margin: run.margin,
+        selected_by: run.selected_by.clone(),
         primary: run.primary.clone(),
         measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),
         question: gathered.question.clone(),

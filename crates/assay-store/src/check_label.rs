@@ -99,6 +99,22 @@ impl CheckLabel {
         })
     }
 
+    /// Set and class: `IF, knowledge`.
+    pub fn describe_set(&self) -> String {
+        let set = match self.set {
+            CheckSet::Gc => "GC",
+            CheckSet::If => "IF",
+        };
+        self.class.map_or_else(|| set.to_owned(), |class| format!("{set}, {}", class.word()))
+    }
+
+    /// All that it says of the directive, but its answer: `IF, knowledge, canary, SKILL.md:12`.
+    pub fn describe_label(&self) -> String {
+        let canary = self.canary.then(|| "canary".to_owned());
+        let parts = [Some(self.describe_set()), canary, self.place()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
     /// Where the directive is, as `SKILL.md:12`; `None` if unknown.
     pub fn place(&self) -> Option<String> {
         let file = self.file.as_deref().or(self.line.map(|_| "SKILL.md"))?;
@@ -120,6 +136,7 @@ mod tests {
         assert_eq!((label.set, label.class, label.canary), (CheckSet::If, Some(CheckClass::Knowledge), true));
         assert_eq!((label.item.as_deref(), label.place().as_deref()), (Some("d3"), Some("SKILL.md:12")));
         assert_eq!(label.answer.as_deref(), Some("--category evals"));
+        assert_eq!(label.describe_label(), "IF, knowledge, canary, SKILL.md:12");
         let check = |extra: Value, expected: Option<(CheckSet, Option<CheckClass>, bool, Option<&str>)>| {
             let found = CheckLabel::of_extra(&extra);
             let found = found.as_ref().map(|one| (one.set, one.class, one.canary, one.place()));
