@@ -45,8 +45,7 @@ pub(crate) fn labeled(record: &Record) -> Vec<SetCheck> {
             if passed == Some(false) && known.passed != Some(false) {
                 (known.name, known.said) = (name, said);
             }
-            known.passed =
-                both.into_iter().flatten().reduce(|one, other| one && other);
+            known.passed = both.into_iter().flatten().reduce(|one, other| one && other);
             continue;
         }
         at.insert((label.set, key.clone()), found.len());

@@ -55,8 +55,8 @@ mod undelivered;
 pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
 pub use assay_store::{
-    CheckClass, CheckSet, Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Reuse,
-    Treatment, TrialId,
+    CheckClass, CheckSet, Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale,
+    OutcomeRule, Reuse, Treatment, TrialId,
 };
 pub use shared::SharedSkills;
 

@@ -403,7 +403,7 @@ fn tokens(note: &TokenNote) -> String {
 }
 
 /// What an arm without the skill knows of it, without its full stop. Canaries are answers that nobody can guess.
-pub fn canary_sentence(arm: &str, known: usize, total: usize) -> String {
+pub(crate) fn canary_sentence(arm: &str, known: usize, total: usize) -> String {
     let knows = format!("The baseline {arm} knows {known} of {}", counted(total, "canary", "canaries"));
     if known == 0 {
         return format!("{knows} (answers that nobody can guess)");

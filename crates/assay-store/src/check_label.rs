@@ -146,11 +146,16 @@ mod tests {
         };
         check(json!({ "set": "gc" }), Some((CheckSet::Gc, None, false, None)));
         // Goal completion has neither classes nor canaries.
-        check(json!({ "set": "gc", "class": "reminder", "canary": true }), Some((CheckSet::Gc, None, false, None)));
+        check(
+            json!({ "set": "gc", "class": "reminder", "canary": true }),
+            Some((CheckSet::Gc, None, false, None)),
+        );
         check(json!({ "set": "if", "class": "secret", "line": 0 }), Some((CheckSet::If, None, false, None)));
         check(json!({ "set": "if", "line": 7 }), Some((CheckSet::If, None, false, Some("SKILL.md:7"))));
         check(json!({ "set": "if", "line": "7", "file": " " }), Some((CheckSet::If, None, false, None)));
-        for extra in [json!({}), json!({ "set": "IF" }), json!({ "set": 1 }), json!([]), json!("if"), json!(null)] {
+        for extra in
+            [json!({}), json!({ "set": "IF" }), json!({ "set": 1 }), json!([]), json!("if"), json!(null)]
+        {
             check(extra, None);
         }
         let long = json!({ "set": "if", "answer": "x".repeat(10_000) });

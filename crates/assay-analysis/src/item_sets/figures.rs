@@ -130,11 +130,7 @@ fn mean(values: Vec<f64>) -> Option<f64> {
 }
 
 /// The score of a group without and with, as its comparison has it: items of IF weigh the same, and of GC tasks.
-fn group_scores(
-    tasks: &[&ViewedTask<'_>],
-    set: CheckSet,
-    class: Option<CheckClass>,
-) -> [Option<f64>; 2] {
+fn group_scores(tasks: &[&ViewedTask<'_>], set: CheckSet, class: Option<CheckClass>) -> [Option<f64>; 2] {
     let mut units: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     for task in tasks {
         let pairs: Vec<[Option<f64>; 2]> = match set {

@@ -82,7 +82,13 @@ pub(crate) fn item_sets(
     let (mut scores, mut figures, mut items) = (Vec::new(), Vec::new(), Vec::new());
     for (table, pair) in pairs(run, &gathered.tables) {
         let view = seen::PairView::of(run, table, pair);
-        scores.extend(scores::compare_items(run, &gathered.tables, &view, comparisons, gathered.is_interim(run)));
+        scores.extend(scores::compare_items(
+            run,
+            &gathered.tables,
+            &view,
+            comparisons,
+            gathered.is_interim(run),
+        ));
         figures.extend(figures::list_figures(&view));
         items.extend(evidence::list_items(&view));
     }

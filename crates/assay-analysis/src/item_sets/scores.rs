@@ -132,7 +132,11 @@ fn row(
         verdict: Some(word_of(found.kind)),
         reason: found.reason,
         guard: (set == CheckSet::Gc).then_some(guard),
-        lower_on: tasks.iter().filter(|task| is_lower(&units, task)).map(|task| task.name.to_owned()).collect(),
+        lower_on: tasks
+            .iter()
+            .filter(|task| is_lower(&units, task))
+            .map(|task| task.name.to_owned())
+            .collect(),
     })
 }
 
@@ -160,11 +164,13 @@ fn units<'a>(tasks: &'a [ViewedTask<'a>], set: CheckSet, class: Option<CheckClas
     let mut units = Vec::new();
     for task in tasks {
         match set {
-            CheckSet::If => units.extend(items_of(task, set, class).map(|item| ScoredUnit {
-                task,
-                scores: task.slots.map(|slot| {
-                    slot.valid().filter_map(|result| is_met(result, item).score()).collect()
-                }),
+            CheckSet::If => units.extend(items_of(task, set, class).map(|item| {
+                ScoredUnit {
+                    task,
+                    scores: task
+                        .slots
+                        .map(|slot| slot.valid().filter_map(|result| is_met(result, item).score()).collect()),
+                }
             })),
             CheckSet::Gc => {
                 units.extend(items_of(task, set, class).next().map(|_| ScoredUnit {
@@ -225,7 +231,8 @@ fn is_lower(units: &[ScoredUnit<'_>], task: &ViewedTask<'_>) -> bool {
 /// The mean over units of the mean over trials, without and with.
 fn means(units: &[PairedTask]) -> [f64; 2] {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let all = |of: fn(&PairedTask) -> &Vec<f64>| mean(&units.iter().map(|unit| mean(of(unit))).collect::<Vec<_>>());
+    let all =
+        |of: fn(&PairedTask) -> &Vec<f64>| mean(&units.iter().map(|unit| mean(of(unit))).collect::<Vec<_>>());
     [all(|unit| &unit.base), all(|unit| &unit.arm)]
 }
 

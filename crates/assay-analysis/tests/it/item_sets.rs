@@ -233,7 +233,10 @@ fn figures_without_and_with_by_hand() {
     // Five of six tasks pass with the skill.
     close(of(None, Overall).2, 5.0 / 6.0);
     // The total of items is that of the comparison.
-    assert_eq!(of(None, IfKnowledge).2, Some(score(&report, CheckSet::If, Some(CheckClass::Knowledge)).difference));
+    assert_eq!(
+        of(None, IfKnowledge).2,
+        Some(score(&report, CheckSet::If, Some(CheckClass::Knowledge)).difference)
+    );
 }
 
 #[test]
@@ -264,9 +267,7 @@ fn both_sides_of_an_item_have_a_trial_and_what_its_check_said() {
 /// Each task has three canaries: one that no trial gives, one that all have in common and the second trial of `a` gives, and
 /// one of its own, which every trial of `b` gives.
 fn report_canaries(record: &mut Record) {
-    let canary = |item: &str, answer: &str| {
-        json!({ "set": "if", "item": item, "class": "knowledge", "answer": answer, "canary": true })
-    };
+    let canary = |item: &str, answer: &str| json!({ "set": "if", "item": item, "class": "knowledge", "answer": answer, "canary": true });
     let task = record.task.clone();
     record.ctrf = Some(json!({ "tests": [
         test("never", "failed", canary("d1", "zq-1")),
@@ -302,7 +303,8 @@ fn a_baseline_that_gives_canaries_is_not_blind() {
 #[test]
 fn without_labels_a_report_is_as_before() {
     let plain = |record: &mut Record| {
-        record.ctrf = Some(json!({ "tests": [{ "name": "k", "status": "passed", "extra": { "owner": "x" } }] }));
+        record.ctrf =
+            Some(json!({ "tests": [{ "name": "k", "status": "passed", "extra": { "owner": "x" } }] }));
     };
     let report = Suite::new(&["none", "curated"], SIX).each(plain).report();
     assert_eq!(report.item_sets, None);

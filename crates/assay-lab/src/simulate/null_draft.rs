@@ -131,9 +131,7 @@ impl NullDraftCell {
         let blind: Vec<(Vec<bool>, bool)> = (0..BLIND).map(|_| attempt(&known, random)).collect();
         let with = self.has_solver.then(|| attempt(&known, random).0);
         let failed = |item: usize| blind.iter().filter(|(met, _)| !met[item]).count();
-        let stays = |item: &usize| {
-            failed(*item) >= FAILED && with.as_ref().is_none_or(|met| met[*item])
-        };
+        let stays = |item: &usize| failed(*item) >= FAILED && with.as_ref().is_none_or(|met| met[*item]);
         let left: Vec<usize> = (0..items).filter(stays).collect();
         *kept += left.len();
         let knowledge = left.iter().filter(|item| **item < KNOWLEDGE).count();
@@ -143,10 +141,7 @@ impl NullDraftCell {
         let task = AcceptedTask {
             known: left.iter().map(|item| known[*item]).collect(),
             knowledge,
-            blind: left
-                .iter()
-                .map(|item| blind.iter().map(|(met, _)| score(met[*item])).collect())
-                .collect(),
+            blind: left.iter().map(|item| blind.iter().map(|(met, _)| score(met[*item])).collect()).collect(),
         };
         let pilot: Vec<(Vec<bool>, bool)> = (0..PILOT).map(|_| attempt(&task.known, random)).collect();
         let is_easy = pilot.iter().all(|(met, reached)| *reached && met.iter().all(|met| *met));

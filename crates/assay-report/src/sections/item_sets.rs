@@ -227,9 +227,8 @@ fn task_cell(task: &str, figures: &SetFigures) -> Cell {
 
 /// Each item of IF, and the checks of GC that differ, with what they said on both sides.
 fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
-    let is_shown = |item: &&ItemEvidence| {
-        item.set == CheckSet::If || item.without.failed > 0 || item.with.failed > 0
-    };
+    let is_shown =
+        |item: &&ItemEvidence| item.set == CheckSet::If || item.without.failed > 0 || item.with.failed > 0;
     let shown: Vec<&ItemEvidence> = sets.items.iter().filter(is_shown).collect();
     let mut grid = labels.grid(
         "Items with what their checks said (trials that meet them)",
@@ -239,9 +238,7 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
     for item in shown.iter().take(ITEMS) {
         let mut cells = labels.cells(&item.pair.who, &item.pair.condition);
         let trial = |side: &ItemSide, cell: Cell| match &side.trial {
-            Some(trial) => {
-                cell.link(Target::Trial { trial: trial.clone(), check: Some(item.check.clone()) })
-            }
+            Some(trial) => cell.link(Target::Trial { trial: trial.clone(), check: Some(item.check.clone()) }),
             None => cell,
         };
         let said = |side: &ItemSide| {
@@ -249,7 +246,8 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
             let cell = if text.is_empty() { Cell::from("–") } else { Cell::Name(text) };
             trial(side, cell)
         };
-        let met = |side: &ItemSide| trial(side, format!("{}/{}", side.passed, side.passed + side.failed).into());
+        let met =
+            |side: &ItemSide| trial(side, format!("{}/{}", side.passed, side.passed + side.failed).into());
         cells.extend([
             Cell::Name(clean(&item.task)),
             Cell::Name(clean(&item.check)),
@@ -263,9 +261,8 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
         grid.rows.push(cells);
     }
     let more = shown.len().saturating_sub(ITEMS);
-    let rest = (more > 0).then(|| {
-        Block::Text(format!("{more} more items are in the report as JSON (`--format json`)."))
-    });
+    let rest = (more > 0)
+        .then(|| Block::Text(format!("{more} more items are in the report as JSON (`--format json`).")));
     let grid = (!grid.rows.is_empty()).then(|| Block::Grid(grid.into_detail()));
     grid.into_iter().chain(rest).collect()
 }

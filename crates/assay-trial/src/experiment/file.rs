@@ -344,10 +344,7 @@ fn read_primary(
 }
 
 /// The models that selected the tasks.
-fn read_selected_by(
-    value: Option<toml::Spanned<Vec<String>>>,
-    reader: &mut ConfigReader<'_>,
-) -> Vec<String> {
+fn read_selected_by(value: Option<toml::Spanned<Vec<String>>>, reader: &mut ConfigReader<'_>) -> Vec<String> {
     let Some(value) = value else { return Vec::new() };
     let is_named = !value.get_ref().is_empty() && value.get_ref().iter().all(|name| !name.trim().is_empty());
     reader.check(

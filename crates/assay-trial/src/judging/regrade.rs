@@ -297,8 +297,7 @@ fn check(item: &JudgedItem) -> Value {
         json!({ "name": name, "status": status, "duration": 0, "message": message, "rubric": item.set });
     // An item of one of the two sets counts beside those that tests decide.
     if matches!(item.set.as_str(), "gc" | "if") {
-        test["extra"] =
-            json!({ "set": item.set, "item": item.id, "class": item.class, "line": item.line });
+        test["extra"] = json!({ "set": item.set, "item": item.id, "class": item.class, "line": item.line });
     }
     test
 }

@@ -252,7 +252,9 @@ impl Line {
             outcome_text: outcome_text(row),
             score: result.and_then(|result| result.score).map_or_else(none, percent),
             checks: checks
-                .map(|check| (line(&check.title(), 60), format!("{href}#{}", urls::check_anchor(&check.name))))
+                .map(|check| {
+                    (line(&check.title(), 60), format!("{href}#{}", urls::check_anchor(&check.name)))
+                })
                 .collect(),
             more_checks: match failed.len().saturating_sub(CHECKS) {
                 0 => String::new(),
