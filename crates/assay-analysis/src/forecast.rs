@@ -17,6 +17,7 @@ use crate::arms;
 use crate::cause::FEWEST_TASKS;
 use crate::cost::{CostForecast, CostRange, Pool, counted_record, sum};
 use crate::gather::Gathered;
+use crate::item_sets::{CanaryKnowledge, canary_knowledge};
 use crate::model::AgentKey;
 use crate::outcome::OutcomeSummary;
 use crate::shared::SharedSkills;
@@ -73,6 +74,12 @@ pub struct PlanForecast {
     pub cost: CostForecast,
     /// Their duration in seconds at the experiment's concurrency; `null` without recorded trials.
     pub seconds: Option<f64>,
+    /// What the recorded trials of the baseline know that nobody can guess, agent by agent; empty without canaries.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub canaries: Vec<CanaryKnowledge>,
+    /// The models whose attempts without the skill selected the tasks; empty if nothing did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub selected_by: Vec<String>,
     /// Statistical properties of the design.
     pub design: DesignForecast,
     /// The request, and the design that it needs.
@@ -370,13 +377,16 @@ pub fn forecast(
         requested.tasks_for_lift = need.tasks;
         requested.tasks_for_lift_from = "records";
     }
+    let (baselines, canaries) = baselines(plan, store, &records)?;
     Ok(PlanForecast {
         schema: "assay.plan-forecast/2",
         run: plan.run.clone(),
         trials: trials.len(),
         cached: records.len(),
         outcome: OutcomeSummary::of(&outcomes),
-        baselines: baselines(plan, store, &records)?,
+        baselines,
+        canaries,
+        selected_by: plan.selected_by.clone(),
         arms,
         limits: limits(plan, execution),
         cost_usd,
@@ -637,8 +647,8 @@ fn baselines(
     plan: &RunFolder,
     store: &Store,
     records: &BTreeMap<&TrialId, Record>,
-) -> Result<Vec<BaselineForecast>, StoreError> {
-    let Some(baseline) = plan.conditions.first() else { return Ok(Vec::new()) };
+) -> Result<(Vec<BaselineForecast>, Vec<CanaryKnowledge>), StoreError> {
+    let Some(baseline) = plan.conditions.first() else { return Ok((Vec::new(), Vec::new())) };
     let failed = store.failed_checks(&plan.run)?;
     let gathered = Gathered::from_records(plan, &failed, |trial| Ok(records.get(trial).cloned()))?;
     let is_fractional = gathered.slots().any(Slot::is_fractional);
@@ -647,7 +657,7 @@ fn baselines(
         let score = arm.score?;
         Some(BaselineForecast { who: arm.who, score, is_fractional, tasks: arm.tasks, trials: arm.trials })
     });
-    Ok(found.collect())
+    Ok((found.collect(), canary_knowledge(plan, &gathered)))
 }
 
 /// The baseline of recorded outcome values, if there are enough.

@@ -21,6 +21,7 @@ pub use corrected::CorrectedLift;
 pub use diagnosis::{Diagnosis, ItemDirective, diagnose};
 pub use items::ItemGain;
 pub use pair::Pair;
+pub(crate) use pair::{pairs, undelivered_share};
 pub use sets::{DomainScore, SetScoreRow};
 
 /// Wrong answers to planted items from which no verdict counts. As for batches of items (docs/JUDGING.md).

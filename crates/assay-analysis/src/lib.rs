@@ -24,6 +24,7 @@ pub mod explore;
 mod forecast;
 mod gather;
 mod history;
+pub mod item_sets;
 pub mod judged;
 mod looks;
 mod matching;
@@ -54,8 +55,8 @@ mod undelivered;
 pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
 pub use assay_store::{
-    Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Reuse,
-    Treatment, TrialId,
+    CheckClass, CheckSet, Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale,
+    OutcomeRule, Reuse, Treatment, TrialId,
 };
 pub use shared::SharedSkills;
 

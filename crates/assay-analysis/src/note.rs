@@ -209,6 +209,15 @@ pub enum Note {
         /// How many.
         trials: usize,
     },
+    /// The baseline gives answers that nobody can guess.
+    KnownCanaries {
+        /// The baseline.
+        arm: ArmName,
+        /// Canaries that it knows, at least one.
+        known: usize,
+        /// Canaries that it was checked for.
+        total: usize,
+    },
     /// A placebo helps.
     PlaceboHelps {
         /// The arm.

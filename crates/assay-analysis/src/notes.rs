@@ -8,6 +8,7 @@ use assay_trace::{Disclosure, Placement};
 
 use crate::controls::NegativeControls;
 use crate::gather::Gathered;
+use crate::item_sets::canary_knowledge;
 use crate::model::{AgentKey, Arm, Comparison};
 use crate::models::RepliedModel;
 use crate::note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
@@ -87,6 +88,12 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     notes.extend(all_arms.iter().filter(|arm| arm.evidence_lost > 0).map(|arm| Note::EvidenceLost {
         arm: name(run, &arm.condition, &arm.who),
         trials: arm.evidence_lost,
+    }));
+    let known = canary_knowledge(run, gathered).into_iter().filter(|found| found.known > 0);
+    notes.extend(known.map(|found| Note::KnownCanaries {
+        arm: name(run, &found.baseline, &found.who),
+        known: found.known,
+        total: found.total,
     }));
     notes.extend(helping_controls(run, findings.comparisons));
     notes.extend(negative_controls(run, control_comparisons).into_iter().map(Note::Control));

@@ -11,6 +11,7 @@ use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
 use crate::explore::Exploration;
 use crate::gather::Gathered;
+use crate::item_sets::{self, ItemSets};
 use crate::judged::{self, JudgedReport};
 use crate::metrics::MetricComparison;
 use crate::model::{Arm, Comparison, TaskRow};
@@ -43,6 +44,10 @@ pub struct Report {
     pub outcome: OutcomeSummary,
     /// The equivalence margin of the plan.
     pub margin: f64,
+    /// The models whose attempts without the skill selected the tasks, so that the lift is one on tasks that they failed; empty
+    /// if nothing did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub selected_by: Vec<String>,
     /// The condition whose comparisons are primary, as the plan named it; `null` where all
     /// comparisons are one family.
     pub primary: Option<String>,
@@ -81,6 +86,9 @@ pub struct Report {
     /// Scores by rubric; `null` if no trial was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<JudgedReport>,
+    /// The two sets of checks, goal completion and instruction following; `null` if no verifier names them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_sets: Option<ItemSets>,
     /// Tasks on which no skill should help, reported separately; `null` without any.
     pub negative_controls: Option<NegativeControls>,
     /// Exploratory results.
@@ -195,6 +203,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         comparison.causes = causes::causes(run, gathered, &arms, comparison);
     }
     let replied_models = models::replied(run, gathered);
+    let item_sets = item_sets::item_sets(run, gathered, &comparisons);
     let findings = Findings {
         arms: &arms,
         comparisons: &comparisons,
@@ -220,6 +229,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         provenance: provenance::provenance(run, gathered, &replied_models),
         outcome: OutcomeSummary::of(&gathered.outcomes),
         margin: run.margin,
+        selected_by: run.selected_by.clone(),
         primary: run.primary.clone(),
         measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),
         question: gathered.question.clone(),
@@ -238,6 +248,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         contrasts,
         metrics,
         judged,
+        item_sets,
         negative_controls,
         model_mismatch: replied_models.iter().any(|model| !model.matches),
         replied_models,

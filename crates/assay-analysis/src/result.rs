@@ -8,7 +8,7 @@ use assay_store::{
 };
 use assay_usage::Usage;
 
-use crate::checks::verdicts;
+use crate::checks::{SetCheck, labeled, verdicts};
 use crate::delivery::DeliveryFacts;
 
 /// One trial's result.
@@ -62,6 +62,8 @@ pub(crate) struct TrialResult {
     pub(crate) numbers: BTreeMap<String, f64>,
     /// The verifier's tests by name, and whether each passed.
     pub(crate) tests: BTreeMap<String, bool>,
+    /// The tests of which the verifier says to which set they belong.
+    pub(crate) set_checks: Vec<SetCheck>,
     /// The judge's verdicts, without quotations and reasons.
     pub(crate) judgement: Option<Box<Judgement>>,
 }
@@ -105,6 +107,7 @@ impl From<&Record> for TrialResult {
             // A key that is part of the score can be a metric too.
             numbers: record.rewards.clone().into_iter().chain(record.numbers.clone()).collect(),
             tests: verdicts(record),
+            set_checks: labeled(record),
             judgement: record.judgement.as_ref().map(|own| Box::new(without_evidence(own))),
         }
     }

@@ -1,6 +1,6 @@
 //! What the results of a gate's skills show.
 
-use assay_analysis::Evidence;
+use assay_analysis::{Evidence, Report};
 use assay_report::{counted, points, pp};
 use assay_stats::{Interval, SessionDrift, mcnemar};
 
@@ -154,12 +154,30 @@ fn decide_skill(
             ));
         }
     }
+    for known in known_canaries(&measured.report) {
+        reason.push_str(&format!("; {known}"));
+    }
     let violated = violated_guards(of, Some(&measured.report));
     if !violated.is_empty() {
         word = GateVerdict::Fail;
         reason.push_str(&format!("; guards: {}", violated.join("; ")));
     }
     (word, reason)
+}
+
+/// What baselines know of the skill that nobody can guess. It decides nothing: a baseline that is not blind makes a lift
+/// smaller.
+fn known_canaries(report: &Report) -> Vec<String> {
+    let canaries = report.item_sets.iter().flat_map(|sets| &sets.canaries).filter(|found| found.known > 0);
+    canaries
+        .map(|found| {
+            format!(
+                "the baseline knows {} of {}: not blind to this skill",
+                found.known,
+                counted(found.total, "canary", "canaries")
+            )
+        })
+        .collect()
 }
 
 /// The reason of a decision on a claim.

@@ -10,6 +10,8 @@ use assay_diagnostic::group_digits;
 use assay_store::{ExclusionGroup, Limit, LimitSource, TaskLimits};
 use assay_trace::Placement;
 
+use crate::notes::canary_sentence;
+use crate::sentences::estimand_sentence;
 use crate::text::{clean, counted, percent, seconds};
 
 /// What missing trials may cost, in words. Judges are apart.
@@ -113,6 +115,14 @@ pub fn forecast_text(forecast: &PlanForecast) -> String {
         100.0 * design.margin
     ));
     text.push_str(&format_baseline(forecast));
+    for known in &forecast.canaries {
+        let arm = format!("`{}` of {}", clean(&known.baseline), clean(known.who.short()));
+        let sentence = canary_sentence(&arm, known.known, known.total);
+        text.push_str(&format!("  {sentence} (from recorded trials)\n"));
+    }
+    if let Some(sentence) = estimand_sentence(&forecast.selected_by) {
+        text.push_str(&format!("  {sentence}\n"));
+    }
     match design.mde {
         Some(lift) => {
             text.push_str(&format!("  Minimum detectable effect (80% power): {:.0} pp\n", 100.0 * lift));

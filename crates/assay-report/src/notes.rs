@@ -101,6 +101,9 @@ pub fn note(note: &Note) -> String {
             environment_dependent(arm, *trials, *executed)
         }
         Note::EvidenceLost { arm, trials } => evidence_lost(arm, *trials),
+        Note::KnownCanaries { arm, known, total } => {
+            format!("{}.", canary_sentence(&name(arm), *known, *total))
+        }
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
         Note::Sequential { rounds, looks, more_tasks } => sequential(*rounds, *looks, *more_tasks),
@@ -397,6 +400,18 @@ fn tokens(note: &TokenNote) -> String {
             100.0 * share
         ),
     }
+}
+
+/// What an arm without the skill knows of it, without its full stop. Canaries are answers that nobody can guess.
+pub(crate) fn canary_sentence(arm: &str, known: usize, total: usize) -> String {
+    let knows = format!("The baseline {arm} knows {known} of {}", counted(total, "canary", "canaries"));
+    if known == 0 {
+        return format!("{knows} (answers that nobody can guess)");
+    }
+    format!(
+        "{knows} (answers that nobody can guess): this model, or this sandbox, is not blind to this skill, by memory, by a \
+         search or by a leak"
+    )
 }
 
 fn helps(arm: &ArmName, what: &str, lift: f64) -> String {

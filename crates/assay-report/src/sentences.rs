@@ -444,3 +444,15 @@ pub(crate) fn groups<'a, T, K: PartialEq>(items: &'a [T], key: impl Fn(&'a T) ->
     }
     groups
 }
+
+/// What a lift is a lift of, where attempts without the skill selected the tasks; `None` where nothing did.
+pub(crate) fn estimand_sentence(selected_by: &[String]) -> Option<String> {
+    let models: Vec<String> = selected_by.iter().map(|model| clean(model)).collect();
+    (!models.is_empty()).then(|| {
+        format!(
+            "Estimand: the lift on tasks and items that {} failed without the skill when the suite was drafted, not on all work \
+             to which the skill applies.",
+            models.join(" and ")
+        )
+    })
+}

@@ -41,6 +41,8 @@ pub enum Purpose {
     Relabel = 15,
     /// Versions of a skill on one set of tasks, one stream a set.
     Versions = 16,
+    /// Simulated drafts with two sets of checks, one stream each.
+    NullDraft = 17,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

@@ -10,6 +10,7 @@
 
 mod access;
 mod archive;
+mod check_label;
 mod closing;
 mod error;
 mod evidence;
@@ -53,6 +54,7 @@ mod verified;
 mod work;
 
 pub use archive::{ArchiveError, ArchiveTask, ExportedRun, ImportedRun, RunExport, export_run, import_run};
+pub use check_label::{CheckClass, CheckLabel, CheckSet};
 pub use closing::{Closing, ClosingVerdict};
 pub use error::StoreError;
 pub use evidence::{EVIDENCE_CAP, evidence_paths, is_evidence};

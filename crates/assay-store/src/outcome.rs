@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::check_label::CheckLabel;
 use crate::error::StoreError;
 use crate::judgement::SET_SCORE;
 use crate::metric::{DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, LINES_CHANGED};
@@ -81,6 +82,8 @@ pub struct Check {
     pub message: String,
     /// Its stack trace; empty if it has none.
     pub trace: String,
+    /// What it tests, if its task has two sets of checks.
+    pub label: Option<CheckLabel>,
 }
 
 impl Check {
@@ -101,6 +104,7 @@ impl Check {
             status: if passed { "passed" } else { "failed" }.to_owned(),
             message: if passed || reward <= 0.0 { String::new() } else { format!("reward {reward}") },
             trace: String::new(),
+            label: None,
         }
     }
 
@@ -113,6 +117,7 @@ impl Check {
             status: text("status"),
             message: text("message"),
             trace: text("trace"),
+            label: test.get("extra").and_then(CheckLabel::of_extra),
         })
     }
 }

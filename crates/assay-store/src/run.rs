@@ -70,6 +70,10 @@ pub struct RunFolder {
     /// which read the mean of all rewards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<OutcomeRule>,
+    /// The models whose attempts without the skill selected the tasks: the lift is then one on tasks that they failed. Empty
+    /// if nothing did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub selected_by: Vec<String>,
     /// The metrics that conditions are compared by, beside the score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricSpec>,

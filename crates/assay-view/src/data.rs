@@ -73,7 +73,23 @@ pub(crate) struct RowResult {
     pub(crate) seconds: Option<f64>,
     /// Whether the model read a skill; `None` if unknown.
     pub(crate) opened: Option<bool>,
-    pub(crate) failed_checks: Vec<String>,
+    pub(crate) failed_checks: Vec<FailedCheck>,
+}
+
+/// A check that failed.
+#[derive(Debug, Clone)]
+pub(crate) struct FailedCheck {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its set and class, such as `IF, knowledge`; `None` if the verifier names no set.
+    pub(crate) set: Option<String>,
+}
+
+impl FailedCheck {
+    /// Name, set and class.
+    pub(crate) fn title(&self) -> String {
+        self.set.as_ref().map_or_else(|| self.name.clone(), |set| format!("{} ({set})", self.name))
+    }
 }
 
 impl RowResult {
@@ -101,7 +117,10 @@ impl RowResult {
                 .checks()
                 .into_iter()
                 .filter(|check| check.passed() == Some(false))
-                .map(|check| check.name)
+                .map(|check| FailedCheck {
+                    set: check.label.map(|label| label.describe_set()),
+                    name: check.name,
+                })
                 .collect(),
         }
     }

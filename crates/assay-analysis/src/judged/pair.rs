@@ -51,13 +51,13 @@ pub struct Pair {
 }
 
 /// The share of a condition's trials that had its treatment, if it is too small to say anything of it.
-pub(super) fn undelivered_share(comparisons: &[Comparison], pair: &Pair) -> Option<f64> {
+pub(crate) fn undelivered_share(comparisons: &[Comparison], pair: &Pair) -> Option<f64> {
     let own = comparisons.iter().find(|one| one.who == pair.who && one.condition == pair.condition)?;
     own.delivered.filter(|share| is_undelivered(Some(*share)))
 }
 
 /// Every agent with every condition that is compared with its baseline.
-pub(super) fn pairs<'a>(run: &'a RunFolder, tables: &'a [Table]) -> Vec<(&'a Table, Pair)> {
+pub(crate) fn pairs<'a>(run: &'a RunFolder, tables: &'a [Table]) -> Vec<(&'a Table, Pair)> {
     let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
     let tables = tables.iter().filter(|table| table.is_usable(baseline));
     tables

@@ -10,6 +10,7 @@ mod contrasts;
 mod controls;
 mod explore;
 mod interim;
+mod item_sets;
 mod metrics;
 mod plain;
 mod rounds;

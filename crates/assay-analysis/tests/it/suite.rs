@@ -54,6 +54,7 @@ impl Suite {
             imported: None,
             imported_from: None,
             reused_imports: None,
+            selected_by: Vec::new(),
         };
         Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)
     }

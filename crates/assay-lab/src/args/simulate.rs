@@ -43,6 +43,8 @@ pub(crate) enum Grid {
     FewTasks,
     /// A skill without effect on tasks that a pilot of the baseline admitted
     Admission,
+    /// A skill without effect on tasks and items that blind attempts failed
+    NullDrafts,
     /// Versions of skills that a gate decides on, with what its rule promises
     Gate,
 }

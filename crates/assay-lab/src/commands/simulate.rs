@@ -6,6 +6,7 @@ mod few_tasks;
 mod gate;
 mod looks;
 mod metrics;
+mod null_drafts;
 mod sequential;
 pub(super) mod table;
 
@@ -54,6 +55,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Looks => looks::run(args, ui),
         Grid::FewTasks => few_tasks::run(args, ui),
         Grid::Admission => admission::run(args, ui),
+        Grid::NullDrafts => null_drafts::run(args, ui),
         Grid::Gate => gate::run(args, ui),
     }
 }

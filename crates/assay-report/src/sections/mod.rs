@@ -8,6 +8,7 @@ mod cost;
 mod exclusions;
 mod failures;
 mod heading;
+mod item_sets;
 mod judged;
 mod metrics;
 mod provenance;
@@ -26,9 +27,10 @@ use crate::sentences::{answer, outcome};
 use crate::text::clean;
 
 /// All sections, in their order. One without blocks is left out.
-const SECTIONS: [fn(&Report, &Labels) -> Section; 16] = [
+const SECTIONS: [fn(&Report, &Labels) -> Section; 17] = [
     verdicts::build_section,
     arms::build_section,
+    item_sets::build_section,
     judged::build_section,
     metrics::build_section,
     agents::build_section,

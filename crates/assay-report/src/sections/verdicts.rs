@@ -7,15 +7,15 @@ use crate::doc::{Block, Grid, Level, Section, Verdict};
 use crate::labels::Labels;
 use crate::links::Target;
 use crate::plot;
-use crate::sentences::{groups, sentence, who};
+use crate::sentences::{estimand_sentence, groups, sentence, who};
 use crate::text::{clean, p_value, points, points_between};
 
 pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
-    Section {
-        title: "Verdicts",
-        level: Level::Summary,
-        blocks: comparison_blocks(&report.comparisons, report.margin, labels),
+    let mut blocks = comparison_blocks(&report.comparisons, report.margin, labels);
+    if !report.comparisons.is_empty() {
+        blocks.extend(estimand_sentence(&report.selected_by).map(Block::Text));
     }
+    Section { title: "Verdicts", level: Level::Summary, blocks }
 }
 
 /// Comparisons as a plot, as verdicts and as a table.

@@ -40,6 +40,7 @@ struct File {
     margin: Option<toml::Spanned<f64>>,
     #[serde(default)]
     outcome: OutcomeRule,
+    selected_by: Option<toml::Spanned<Vec<String>>>,
     sandbox: Option<toml::Spanned<toml::Value>>,
     network: Option<toml::Spanned<toml::Value>>,
     #[serde(default)]
@@ -138,6 +139,7 @@ pub(super) fn read_experiment(
         margin: numbers.margin,
         primary,
         outcome: file.outcome,
+        selected_by: read_selected_by(file.selected_by, reader),
         sandbox: read_value(file.sandbox.as_ref(), sandbox_choice, reader),
         network: read_value(file.network.as_ref(), network_grant, reader),
         verifier_network: file.verifier_network,
@@ -339,6 +341,19 @@ fn read_primary(
         None => default_primary(conditions, settings, file.disclosure, repetitions),
         Some(value) => reader.value_or_report(primary(value.get_ref(), conditions), value.span().start)?,
     }
+}
+
+/// The models that selected the tasks.
+fn read_selected_by(value: Option<toml::Spanned<Vec<String>>>, reader: &mut ConfigReader<'_>) -> Vec<String> {
+    let Some(value) = value else { return Vec::new() };
+    let is_named = !value.get_ref().is_empty() && value.get_ref().iter().all(|name| !name.trim().is_empty());
+    reader.check(
+        is_named,
+        value.span().start,
+        "`selected_by` must list the models whose attempts without the skill selected the tasks, such as [\"openai:gpt-5\"]"
+            .to_owned(),
+    );
+    value.into_inner()
 }
 
 fn read_metrics(file: &mut File, reader: &mut ConfigReader<'_>) -> Vec<MetricSpec> {

@@ -83,6 +83,8 @@ pub struct Experiment {
     pub primary: Option<String>,
     /// The value of a trial that comparisons are made of.
     pub outcome: OutcomeRule,
+    /// The models whose attempts without the skill selected the tasks.
+    pub selected_by: Vec<String>,
     /// The kind of sandbox, and replacements for images.
     pub sandbox: SandboxChoice,
     /// The hosts that may be reached, if the task requests it.
@@ -194,6 +196,7 @@ impl Experiment {
             margin: MARGIN,
             primary: None,
             outcome: OutcomeRule::default(),
+            selected_by: Vec::new(),
             sandbox: SandboxChoice::default(),
             network: NetworkGrant::default(),
             verifier_network: false,

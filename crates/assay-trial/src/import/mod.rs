@@ -424,6 +424,7 @@ fn run_folder(
         judge: None,
         imported_from: None,
         reused_imports: None,
+        selected_by: Vec::new(),
         reused: Vec::new(),
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })

@@ -890,5 +890,6 @@ fn run_folder(
         imported: Some(origin.to_owned()),
         imported_from: None,
         reused_imports: None,
+        selected_by: Vec::new(),
     }
 }

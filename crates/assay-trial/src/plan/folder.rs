@@ -74,6 +74,7 @@ impl Plan {
             warnings: self.warnings().map(str::to_owned).collect(),
             settings: self.experiment.settings.clone(),
             outcome: Some(self.experiment.outcome),
+            selected_by: self.experiment.selected_by.clone(),
             metrics: self.experiment.metrics.clone(),
             stopping: self.stopping(),
             judge: self

@@ -73,6 +73,8 @@ struct TrialPage {
 struct Check {
     anchor: String,
     name: String,
+    /// Set, class and place of the directive that it tests; empty if the verifier names no set.
+    label: String,
     status: &'static str,
     open: bool,
     message: Passage,
@@ -381,6 +383,7 @@ fn checks(record: &Record) -> (Vec<Check>, String) {
         .map(|check| Check {
             anchor: urls::check_anchor(&check.name),
             name: line(&check.name, 500),
+            label: check.label.as_ref().map_or_else(String::new, |label| line(&label.describe_label(), 200)),
             status: match check.status.as_str() {
                 "passed" => "passed",
                 "failed" => "failed",

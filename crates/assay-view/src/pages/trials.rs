@@ -149,7 +149,7 @@ pub(super) fn of_run(site: &Site, data: &RunData, query: &str, number: usize) ->
                 && wanted("condition", &cell.condition)
                 && wanted("agent", &agent(cell))
                 && wanted("outcome", outcome(row))
-                && (check.is_empty() || { checks }.any(|name| name.contains(&check)))
+                && (check.is_empty() || { checks }.any(|failed| failed.title().contains(&check)))
         })
         .collect();
     let filters = query.split('&').filter(|field| !field.is_empty() && !field.ends_with('='));
@@ -252,7 +252,9 @@ impl Line {
             outcome_text: outcome_text(row),
             score: result.and_then(|result| result.score).map_or_else(none, percent),
             checks: checks
-                .map(|name| (line(name, 60), format!("{href}#{}", urls::check_anchor(name))))
+                .map(|check| {
+                    (line(&check.title(), 60), format!("{href}#{}", urls::check_anchor(&check.name)))
+                })
                 .collect(),
             more_checks: match failed.len().saturating_sub(CHECKS) {
                 0 => String::new(),
