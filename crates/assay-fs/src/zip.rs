@@ -3,8 +3,6 @@
 //! Layout by the ZIP file format specification (PKWARE APPNOTE 6.3.10, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16 and 4.5.3). Archives of
 //! several disks and encrypted members are refused.
 
-use std::io::Read;
-
 use crate::input::read_up_to;
 
 /// Most members of an archive.
