@@ -4,7 +4,7 @@ use assay_analysis::appraise::{Appraisal, AppraisedComparison, OurFigures};
 
 use crate::Style;
 use crate::doc::{Block, Document, Grid, Level, Section};
-use crate::text::{clean, counted, percent, points, points_between, pp, usd};
+use crate::text::{clean, counted, percent, percents, points, points_between, pp, usd};
 use crate::wrap::wrap_lines;
 
 /// The names of the verdicts' colors in badges; a badge without a verdict is gray.
@@ -22,8 +22,9 @@ pub fn appraisal_sentence(appraisal: &Appraisal) -> String {
 
 fn sentence_of(ours: &OurFigures, appraisal: &Appraisal) -> String {
     let cases = counted(ours.tasks, "case", "cases");
-    let runs = match ours.repetitions {
-        Some(runs) => format!(" × {}", counted(runs, "run", "runs")),
+    let runs = match ours.repetitions_range {
+        Some([least, most]) if least == most => format!(" × {}", counted(most, "run", "runs")),
+        Some([least, most]) => format!(" × {least} to {most} runs"),
         None => String::new(),
     };
     let design = format!("{cases}{runs}");
@@ -38,8 +39,11 @@ fn sentence_of(ours: &OurFigures, appraisal: &Appraisal) -> String {
         );
     }
     let Some(lift) = ours.lift else {
-        let rate = ours.arms.first().and_then(|arm| arm.score);
-        let rate = rate.map_or_else(String::new, |rate| format!(" (mean score {})", percent(rate)));
+        let arm = ours.arms.first().and_then(|arm| Some((arm.score?, arm.ci95)));
+        let rate = arm.map_or_else(String::new, |(score, ci95)| {
+            let interval = ci95.map_or_else(String::new, |_| format!(", 95% CI {}", percents(ci95)));
+            format!(" (mean score {}{interval})", percent(score))
+        });
         return match ours.reason {
             Some("no-baseline") => format!("{design} without a baseline say nothing about the effect of the skill{rate}."),
             _ => format!("{design} have no case with a result under both arms: nothing can be said about the effect."),
@@ -169,10 +173,15 @@ pub fn appraisal_text(appraisal: &Appraisal, style: Style<'_>) -> String {
         if several {
             text.push_str(&format!("\n{}\n", clean(&comparison.label)));
         }
-        let rows = figure_rows(comparison, appraisal);
+        let mut rows = figure_rows(comparison, appraisal);
+        if !several {
+            rows.extend(exposure_row(appraisal));
+        }
         push_rows(&mut text, &rows, width);
     }
-    push_rows(&mut text, &exposure_row(appraisal).into_iter().collect::<Vec<_>>(), width);
+    if several {
+        push_rows(&mut text, &exposure_row(appraisal).into_iter().collect::<Vec<_>>(), width);
+    }
     if !appraisal.warnings.is_empty() {
         text.push_str("\nWarnings\n");
         let rows: Vec<Row> =

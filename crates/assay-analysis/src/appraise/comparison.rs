@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{
     ArmRates, Interval, Losses, LossyTask, PairedTask, Reason, VerdictKind, has_enough_units, interval_of_any, lift, mde,
-    power_to_detect, run_to_run_noise, verdict,
+    power_to_detect, rate, run_to_run_noise, tasks_to_detect, verdict,
 };
 use assay_store::{ArmRole, AttemptEnd, DeltaRule, PublishedComparison, ResultAttempt, ToolResults};
 
@@ -226,8 +226,13 @@ impl Pair<'_> {
             reason: estimate.and(decided.reason).map(reason_word),
             tasks: paired.len(),
             repetitions: (sizes.len() == 1).then(|| sizes.first().copied()).flatten(),
+            repetitions_range: sizes.first().zip(sizes.last()).map(|(least, most)| [*least, *most]),
             power,
             mde: mde(&tasks, family),
+            tasks_needed: estimate.filter(|_| !few).and_then(|estimate| {
+                let effect = estimate.mean.abs().max(options.margin);
+                tasks_to_detect(&tasks, family, effect, options.margin)
+            }),
             noise: run_to_run_noise(&bases, &repetitions, options.seed),
             arms: [self.arm, self.baseline].map(|at| appraised_arm(self.results, at)).to_vec(),
             lost,
@@ -250,9 +255,13 @@ fn appraised_arm(results: &ToolResults, at: usize) -> AppraisedArm {
         .filter(|attempt| attempt.arm == at)
         .filter_map(|attempt| Some(attempt.cost_usd? + attempt.judge_cost_usd.unwrap_or(0.0)))
         .collect();
+    let scores: Vec<Vec<f64>> = cases.values().map(|case| case.kept.clone()).collect();
+    // One case says nothing of others.
+    let interval = rate(&scores, LEVEL).map(|rate| rate.interval.map_or([0.0, 1.0], ends));
     AppraisedArm {
         name: results.arms[at].name.clone(),
         score: mean(&means),
+        ci95: interval,
         attempts: cases.values().map(|case| case.kept.len()).sum(),
         models: results.arms[at].models.iter().cloned().collect(),
         cost_usd: mean(&costs),
@@ -276,6 +285,7 @@ pub(super) fn uncompared(results: &ToolResults, lone: Option<usize>) -> Appraise
             reason: Some("no-baseline"),
             tasks: kept.len(),
             repetitions: (sizes.len() == 1).then(|| sizes.first().copied()).flatten(),
+            repetitions_range: sizes.first().zip(sizes.last()).map(|(least, most)| [*least, *most]),
             arms: lone.map(|at| appraised_arm(results, at)).into_iter().collect(),
             lost: LostAttempts { arm: cases.values().map(|case| case.lost).sum(), baseline: 0 },
             ..OurFigures::default()
@@ -321,6 +331,7 @@ pub(super) fn compare_rates(results: &ToolResults, options: &AppraisalOptions) -
                 reason: Some(reason),
                 tasks: rates.tasks,
                 repetitions: rates.attempts,
+                repetitions_range: rates.attempts.map(|attempts| [attempts; 2]),
                 power: (rates.tasks < FEWEST).then_some(0.0),
                 arms: vec![arm("with the skill", rates.with), arm("without it", rates.without)],
                 ci95_bounds: bounds.map(|bounds| [ends(bounds.narrowest), ends(bounds.widest)]),

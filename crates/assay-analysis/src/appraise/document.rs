@@ -76,10 +76,14 @@ pub struct OurFigures {
     pub tasks: usize,
     /// Attempts of each case under each arm, if all have as many.
     pub repetitions: Option<usize>,
+    /// The fewest and the most of them.
+    pub repetitions_range: Option<[usize; 2]>,
     /// The probability that this design detects a lift of the margin's size.
     pub power: Option<f64>,
     /// The smallest lift that it detects with 80% power.
     pub mde: Option<f64>,
+    /// Cases that detect a lift of this size, or of the margin's if that is larger, with 80% power at the observed variance.
+    pub tasks_needed: Option<usize>,
     /// Run-to-run noise: how far the baseline is from itself, at the 95th percentile.
     pub noise: Option<f64>,
     /// The arms' mean scores over cases.
@@ -97,6 +101,8 @@ pub struct AppraisedArm {
     pub name: String,
     /// Its mean score over cases.
     pub score: Option<f64>,
+    /// The 95% interval of that mean.
+    pub ci95: Option<[f64; 2]>,
     /// Attempts with a score that counts.
     pub attempts: usize,
     /// Its models.

@@ -9,6 +9,8 @@ mod document;
 mod error;
 mod exposure;
 mod next_step;
+#[cfg(test)]
+mod tests;
 mod warnings;
 
 use std::collections::BTreeMap;

@@ -118,15 +118,17 @@ fn more_cases(
 ) -> AppraisalStep {
     let ours = &first.ours;
     let effect = ours.lift.map_or(options.margin, f64::abs).max(options.margin);
-    let attempts = ours.repetitions.unwrap_or(1).max(1);
+    let attempts = ours.repetitions_range.map_or(1, |[_, most]| most).max(1);
     let (between, within) = variances(results, first).filter(|_| ours.tasks >= FEWEST).unwrap_or((BETWEEN, WITHIN));
     let variance = |attempts: usize| between + 2.0 * within / attempts as f64;
     // Two more units make up for quantiles of Student's distribution, and no verdict is possible under five.
     let cases = |attempts: usize| whole((QUANTILES / effect).powi(2) * variance(attempts)) + 2;
-    let needed = cases(attempts).max(FEWEST);
+    let needed = ours.tasks_needed.unwrap_or_else(|| cases(attempts)).max(FEWEST);
     let more = needed.saturating_sub(ours.tasks).max(1);
     let trials = 2 * attempts * more;
-    let deeper = (attempts + 1..=MOST_ATTEMPTS).find(|deeper| cases(*deeper).max(FEWEST) <= ours.tasks);
+    // Repetitions help only as far as attempts vary, which one attempt does not show.
+    let measured = variances(results, first).is_some() && ours.tasks >= FEWEST;
+    let deeper = (attempts + 1..=MOST_ATTEMPTS).find(|deeper| measured && cases(*deeper).max(FEWEST) <= ours.tasks);
     if let Some(deeper) = deeper.filter(|deeper| 2 * (deeper - attempts) * ours.tasks < trials) {
         let each = (deeper - attempts) * ours.tasks;
         return AppraisalStep {

@@ -192,6 +192,15 @@ impl Warnings<'_> {
         for attempt in &self.results.attempts {
             *alone.entry((attempt.arm, &attempt.case)).or_default() += 1;
         }
+        let mut sizes: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for ((_, case), count) in &alone {
+            sizes.entry(case).or_default().insert(*count);
+        }
+        let unequal: Vec<&str> = sizes.iter().filter(|(_, counts)| counts.len() > 1).map(|(case, _)| *case).collect();
+        if !unequal.is_empty() {
+            let cases = counted(unequal.len(), "case has", "cases have");
+            self.add("unequal-runs", format!("{cases} more runs under one arm than under another: {}", some_names(unequal)));
+        }
         let rates = self.results.published.iter().filter_map(|published| published.rates);
         let single = match alone.values().max() {
             Some(most) => *most == 1,

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::error::ResultError;
 use super::input::{ResultContent, ResultInput};
 use super::json::{amount, entries, name_of, parse_json, shown, text_field};
-use super::{ResultFormat, role_of};
+use super::{ResultFormat, remark_missing_runs, role_of};
 
 /// The format of Inspect's logs.
 pub(super) struct InspectLog;
@@ -156,6 +156,7 @@ fn read_log(
         let name = scorer.unwrap_or_else(|| "the first".to_owned());
         results.unused.push(format!("scores of other scorers than {name}"));
     }
+    remark_missing_runs(&mut results, eval.pointer("/config/epochs").and_then(Value::as_u64));
     results.absent_cases = absent(eval, &results);
     results.own_tasks = false;
     Ok(results)

@@ -21,6 +21,7 @@ mod table;
 mod tests;
 mod waza;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_store::{ArmRole, ConditionRole, ToolResults};
@@ -139,6 +140,23 @@ fn checked(results: ToolResults) -> Result<ToolResults, ResultError> {
         return Err(ResultError::invalid(&path, why));
     }
     Ok(results)
+}
+
+/// Remarks on cases with fewer attempts than the tool was told to make.
+fn remark_missing_runs(results: &mut ToolResults, planned: Option<u64>) {
+    let Some(planned) = planned.and_then(|planned| usize::try_from(planned).ok()).filter(|planned| *planned > 1) else { return };
+    let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+    for attempt in &results.attempts {
+        *counts.entry((attempt.arm, &attempt.case)).or_default() += 1;
+    }
+    let cells = counts.len();
+    let short = counts.values().filter(|count| **count < planned).count();
+    if short > 0 {
+        results.remark(
+            "missing-runs",
+            format!("{short} of {cells} cases have fewer than the {planned} runs that were asked for"),
+        );
+    }
 }
 
 /// Regular files below a folder in the order of their paths. Hidden folders and links are passed over.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::error::ResultError;
 use super::input::{ResultContent, ResultInput};
 use super::json::{amount, entries, name_of, parse_json, text_field};
-use super::ResultFormat;
+use super::{ResultFormat, remark_missing_runs};
 
 /// The layout of skill-creator.
 pub(super) struct SkillCreatorWorkspace;
@@ -210,6 +210,7 @@ fn read_benchmark(results: &mut ToolResults, json: &Value, path: &Path) -> Resul
 fn describe(results: &mut ToolResults, json: &Value) {
     let metadata = json.get("metadata").unwrap_or(&Value::Null);
     results.subject = text_field(metadata, "skill_name");
+    remark_missing_runs(results, metadata.get("runs_per_configuration").and_then(Value::as_u64));
     let named = |key: &str| text_field(metadata, key).filter(|name| !name.contains('<'));
     for arm in &mut results.arms {
         arm.models.extend(named("executor_model"));

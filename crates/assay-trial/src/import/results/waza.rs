@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::error::ResultError;
 use super::input::ResultInput;
 use super::json::{amount, entries, text_field};
-use super::ResultFormat;
+use super::{ResultFormat, remark_missing_runs};
 
 /// The format of waza's results.
 pub(super) struct WazaResults;
@@ -71,6 +71,7 @@ impl ResultFormat for WazaResults {
             }
             None => results.rerun = Some("waza run eval.yaml --baseline --output results.json".to_owned()),
         }
+        remark_missing_runs(&mut results, config.get("runs_per_test").and_then(Value::as_u64));
         let summary = json.get("summary").unwrap_or(&Value::Null);
         let counted = |key: &str| summary.get(key).and_then(Value::as_u64);
         if let Some((passed, total)) = counted("succeeded").zip(counted("total_tests"))
