@@ -12,7 +12,9 @@ const MEMBERS: usize = 200_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ZipError {
     /// The end of the central directory is missing.
-    #[error("not a complete ZIP archive: its directory is missing, so it is truncated or still being written")]
+    #[error(
+        "not a complete ZIP archive: its directory is missing, so it is truncated or still being written"
+    )]
     Incomplete,
     /// A field leads outside the archive.
     #[error("a damaged ZIP archive: {0}")]
@@ -74,7 +76,8 @@ impl ZipArchive {
         }
         let mut members = Vec::new();
         for _ in 0..count {
-            let (member, next) = member(&bytes, at).ok_or(ZipError::Damaged("an entry of its directory is cut off"))?;
+            let (member, next) =
+                member(&bytes, at).ok_or(ZipError::Damaged("an entry of its directory is cut off"))?;
             members.push(member);
             at = next;
         }
@@ -175,8 +178,13 @@ fn member(bytes: &[u8], at: usize) -> Option<(ZipMember, usize)> {
         }
         extra = extra + 4 + length;
     }
-    let member =
-        ZipMember { name, method: u16::try_from(field(10, 2)?).ok()?, encrypted: field(8, 2)? & 1 == 1, packed, offset };
+    let member = ZipMember {
+        name,
+        method: u16::try_from(field(10, 2)?).ok()?,
+        encrypted: field(8, 2)? & 1 == 1,
+        packed,
+        offset,
+    };
     Some((member, next))
 }
 

@@ -45,8 +45,12 @@ fn sentence_of(ours: &OurFigures, appraisal: &Appraisal) -> String {
             format!(" (mean score {}{interval})", percent(score))
         });
         return match ours.reason {
-            Some("no-baseline") => format!("{design} without a baseline say nothing about the effect of the skill{rate}."),
-            _ => format!("{design} have no case with a result under both arms: nothing can be said about the effect."),
+            Some("no-baseline") => {
+                format!("{design} without a baseline say nothing about the effect of the skill{rate}.")
+            }
+            _ => format!(
+                "{design} have no case with a result under both arms: nothing can be said about the effect."
+            ),
         };
     };
     let Some(verdict) = ours.verdict else {
@@ -65,7 +69,9 @@ fn sentence_of(ours: &OurFigures, appraisal: &Appraisal) -> String {
             "{design} show {} ({interval}), but runs without a result could change that: inconclusive.",
             pp(lift)
         ),
-        "inconclusive" => format!("{design} cannot tell {} from nothing: inconclusive, {interval}.", pp(lift)),
+        "inconclusive" => {
+            format!("{design} cannot tell {} from nothing: inconclusive, {interval}.", pp(lift))
+        }
         "negligible" => {
             let margin = points(appraisal.margin).replace('+', "±");
             format!("{design} show no effect beyond {margin} pp: negligible, {} ({interval}).", pp(lift))
@@ -90,7 +96,8 @@ fn figure_rows(comparison: &AppraisedComparison, appraisal: &Appraisal) -> Vec<R
     }
     let reason = ours.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
     let lift = ours.lift.map_or_else(String::new, |lift| format!(": {}", pp(lift)));
-    let interval = ours.ci95.map_or_else(String::new, |interval| format!(", 95% CI {}", points_between(Some(interval))));
+    let interval =
+        ours.ci95.map_or_else(String::new, |interval| format!(", 95% CI {}", points_between(Some(interval))));
     add("assay says", format!("{}{reason}{lift}{interval}", ours.verdict.unwrap_or("no verdict")));
     if let Some([narrowest, widest]) = ours.ci95_bounds {
         let text = format!(
@@ -102,19 +109,34 @@ fn figure_rows(comparison: &AppraisedComparison, appraisal: &Appraisal) -> Vec<R
     }
     let arms = ours.arms.iter().map(|arm| {
         let score = arm.score.map_or_else(|| "–".to_owned(), percent);
-        let models = if arm.models.is_empty() { String::new() } else { format!(", {}", arm.models.join(" and ")) };
+        let models =
+            if arm.models.is_empty() { String::new() } else { format!(", {}", arm.models.join(" and ")) };
         format!("{} {score} ({}{models})", arm.name, counted(arm.attempts, "run", "runs"))
     });
     add("Arms", arms.collect::<Vec<_>>().join(" · "));
-    add("Run-to-run noise", ours.noise.map_or_else(|| missing(appraisal, "ours.noise"), |noise| pp(noise).replace('+', "±")));
+    add(
+        "Run-to-run noise",
+        ours.noise.map_or_else(|| missing(appraisal, "ours.noise"), |noise| pp(noise).replace('+', "±")),
+    );
     let power = ours.power.map(|power| {
         let mde = ours.mde.filter(|mde| *mde <= 1.0);
         let mde = mde.map_or_else(|| "none".to_owned(), |mde| pp(mde).replace('+', ""));
-        format!("{} for a lift of {} pp · minimum detectable effect (80% power): {mde}", percent(power), points(appraisal.margin).replace('+', ""))
+        format!(
+            "{} for a lift of {} pp · minimum detectable effect (80% power): {mde}",
+            percent(power),
+            points(appraisal.margin).replace('+', "")
+        )
     });
     add("Power", power.unwrap_or_else(|| missing(appraisal, "ours.power")));
     if ours.lost.arm + ours.lost.baseline > 0 {
-        add("Without a result", format!("{} of the arm, {} of the baseline", counted(ours.lost.arm, "run", "runs"), ours.lost.baseline));
+        add(
+            "Without a result",
+            format!(
+                "{} of the arm, {} of the baseline",
+                counted(ours.lost.arm, "run", "runs"),
+                ours.lost.baseline
+            ),
+        );
     }
     rows
 }
@@ -144,7 +166,12 @@ fn exposure_row(appraisal: &Appraisal) -> Option<Row> {
 /// The next step with its size and cost.
 fn next_line(appraisal: &Appraisal) -> String {
     let next = &appraisal.next;
-    let mut size: Vec<String> = next.trials.filter(|trials| *trials > 0).map(|trials| counted(trials, "run", "runs")).into_iter().collect();
+    let mut size: Vec<String> = next
+        .trials
+        .filter(|trials| *trials > 0)
+        .map(|trials| counted(trials, "run", "runs"))
+        .into_iter()
+        .collect();
     size.extend(next.cost_usd.filter(|_| !size.is_empty()).map(|cost| format!("about {}", usd(cost))));
     let size = if size.is_empty() { String::new() } else { format!(" ({})", size.join(", ")) };
     format!("{}{size}", next.text)

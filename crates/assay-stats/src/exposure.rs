@@ -26,7 +26,11 @@ pub fn unopened_tasks_needed(margin: f64) -> Option<usize> {
         return None;
     }
     let needed = (1.0 - LEVEL).ln() / (1.0 - margin).ln();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above 0, and a cast saturates")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "above 0, and a cast saturates"
+    )]
     let tasks = needed.floor() as usize + 1;
     Some(tasks)
 }
@@ -63,7 +67,9 @@ mod tests {
     fn a_lift_of_the_margin_is_called_negligible_in_at_most_five_percent() {
         const SUITES: u64 = 20_000;
         let margin = 0.1;
-        for (tasks, repetitions, certain) in [(29, 1, 0.0), (29, 3, 0.0), (29, 3, 0.5), (29, 3, 1.0), (60, 1, 1.0), (60, 2, 0.3)] {
+        for (tasks, repetitions, certain) in
+            [(29, 1, 0.0), (29, 3, 0.0), (29, 3, 0.5), (29, 3, 1.0), (60, 1, 1.0), (60, 2, 0.3)]
+        {
             let mut wrong = 0;
             for suite in 0..SUITES {
                 let mut random = stream(11, Purpose::Suite, suite);
@@ -79,7 +85,10 @@ mod tests {
             }
             let share = wrong as f64 / SUITES as f64;
             // Two standard errors of a share of .05.
-            assert!(share <= 0.05 + 2.0 * (0.05 * 0.95 / SUITES as f64).sqrt(), "{tasks} {repetitions} {certain}: {share}");
+            assert!(
+                share <= 0.05 + 2.0 * (0.05 * 0.95 / SUITES as f64).sqrt(),
+                "{tasks} {repetitions} {certain}: {share}"
+            );
         }
     }
 }

@@ -61,15 +61,17 @@ impl ArmRates {
     /// side is longer by |m₃|/(12·s²·n)·(1 + 2t²), and |m₃| ≤ (1 + |lift|)·s², because no difference is farther from the mean.
     pub fn bound_interval(&self, level: f64) -> Option<IntervalBounds> {
         let rates = [self.arm, self.base];
-        if self.tasks < FEWEST_UNITS || self.attempts == 0 || !rates.iter().all(|rate| (0.0..=1.0).contains(rate)) {
+        if self.tasks < FEWEST_UNITS
+            || self.attempts == 0
+            || !rates.iter().all(|rate| (0.0..=1.0).contains(rate))
+        {
             return None;
         }
         let n = self.tasks as f64;
         let quantiles = Quantiles::of(n, tail_of(level)?)?;
         let noise = 0.5 / self.attempts as f64;
-        let half = |squares: f64| {
-            Moments { n, mean: self.lift, squares, cubes: 0.0, noise }.half(n, quantiles)
-        };
+        let half =
+            |squares: f64| Moments { n, mean: self.lift, squares, cubes: 0.0, noise }.half(n, quantiles);
         let most = (self.arm + self.base).min(2.0 - self.arm - self.base) - self.lift.powi(2);
         let skew = (1.0 + self.lift.abs()) / (12.0 * n) * (1.0 + 2.0 * quantiles.plain.powi(2));
         let around = |half: f64| Interval {
@@ -129,15 +131,22 @@ mod tests {
                 })
                 .collect();
             let mean = |side: fn(&PairedTask) -> &Vec<f64>| {
-                suite.iter().map(|task| side(task).iter().sum::<f64>() / attempts as f64).sum::<f64>() / tasks as f64
+                suite.iter().map(|task| side(task).iter().sum::<f64>() / attempts as f64).sum::<f64>()
+                    / tasks as f64
             };
             let (arm, base) = (mean(|task| &task.arm), mean(|task| &task.base));
             let rates = ArmRates { arm, base, lift: arm - base, rounding: 0.0, tasks, attempts };
             let bounds = rates.bound_interval(0.95).unwrap();
             let interval = lift(&suite, 0.95).unwrap().interval.unwrap();
             let tiny = 1e-9;
-            assert!(bounds.widest.low <= interval.low + tiny && interval.high <= bounds.widest.high + tiny, "{suite:?}");
-            assert!(interval.low <= bounds.narrowest.low + tiny && bounds.narrowest.high <= interval.high + tiny, "{suite:?}");
+            assert!(
+                bounds.widest.low <= interval.low + tiny && interval.high <= bounds.widest.high + tiny,
+                "{suite:?}"
+            );
+            assert!(
+                interval.low <= bounds.narrowest.low + tiny && bounds.narrowest.high <= interval.high + tiny,
+                "{suite:?}"
+            );
         }
         let few = ArmRates { arm: 1.0, base: 0.2, lift: 0.8, rounding: 0.005, tasks: 4, attempts: 1 };
         assert_eq!(few.bound_interval(0.95), None);

@@ -136,12 +136,18 @@ mod tests {
     fn the_power_at_the_detectable_effect_is_eighty_percent() {
         let tasks: Vec<PairedTask> = [0.5, 0.25, 0.0, 0.75, 0.25, 0.5, -0.25, 0.25]
             .iter()
-            .map(|lift| PairedTask { arm: vec![0.5 + lift / 2.0; 4], base: vec![0.5 - lift / 2.0; 4], cluster: None })
+            .map(|lift| PairedTask {
+                arm: vec![0.5 + lift / 2.0; 4],
+                base: vec![0.5 - lift / 2.0; 4],
+                cluster: None,
+            })
             .collect();
         let effect = mde(&tasks, 1).unwrap();
         assert!((power_to_detect(&tasks, 1, effect).unwrap() - 0.8).abs() < 1e-6);
-        let powers: Vec<f64> =
-            [0.01, 0.1, 0.2, 0.3, 0.5, 1.0].iter().map(|effect| power_to_detect(&tasks, 1, *effect).unwrap()).collect();
+        let powers: Vec<f64> = [0.01, 0.1, 0.2, 0.3, 0.5, 1.0]
+            .iter()
+            .map(|effect| power_to_detect(&tasks, 1, *effect).unwrap())
+            .collect();
         assert!(powers.is_sorted() && powers[0] < 0.05 && powers[5] > 0.99, "{powers:?}");
         assert_eq!(power_to_detect(&tasks[..4], 1, 0.5), None);
         assert_eq!(power_to_detect(&tasks, 1, 0.0), None);

@@ -105,6 +105,6 @@ pub use spec::trial::{
 pub use step_record::StepRecord;
 pub use store::{IMPORTED_SPECIFICATION, Store};
 pub use tool_results::{
-    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, PublishedRates, ResultArm, ResultAttempt, ResultCheck,
-    ResultRemark, ResultSource, ToolResults,
+    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, PublishedRates, ResultArm, ResultAttempt,
+    ResultCheck, ResultRemark, ResultSource, ToolResults,
 };

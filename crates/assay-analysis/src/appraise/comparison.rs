@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{
-    ArmRates, Interval, Losses, LossyTask, PairedTask, Reason, VerdictKind, has_enough_units, interval_of_any, lift, mde,
-    power_to_detect, rate, run_to_run_noise, tasks_to_detect, verdict,
+    ArmRates, Interval, Losses, LossyTask, PairedTask, Reason, VerdictKind, has_enough_units,
+    interval_of_any, lift, mde, power_to_detect, rate, run_to_run_noise, tasks_to_detect, verdict,
 };
 use assay_store::{ArmRole, AttemptEnd, DeltaRule, PublishedComparison, ResultAttempt, ToolResults};
 
 use super::document::{
     AppraisedArm, AppraisedComparison, LostAttempts, OurFigures, TheirFigures, reason_word, verdict_word,
 };
-use super::{AppraisalError, AppraisalOptions};
+use super::error::AppraisalError;
+use super::options::AppraisalOptions;
 
 /// The confidence of intervals.
 const LEVEL: f64 = 0.95;
@@ -56,7 +57,12 @@ impl ChosenArms {
         if let Some(baseline) = baseline {
             for arm in &chosen.arms {
                 let cases = |arm: usize| -> BTreeSet<&str> {
-                    results.attempts.iter().filter(|one| one.arm == arm).map(|one| one.case.as_str()).collect()
+                    results
+                        .attempts
+                        .iter()
+                        .filter(|one| one.arm == arm)
+                        .map(|one| one.case.as_str())
+                        .collect()
                 };
                 if cases(*arm).is_disjoint(&cases(baseline)) {
                     let name = |at: usize| results.arms[at].name.clone();
@@ -209,7 +215,8 @@ impl Pair<'_> {
         let any_lost = losses.arm_lost + losses.base_lost > 0;
         let estimate = lift(&tasks, LEVEL);
         let decided = verdict(&tasks, family, options.margin, any_lost.then_some(&losses));
-        let sizes: BTreeSet<usize> = paired.iter().flat_map(|task| [task.arm.len(), task.base.len()]).collect();
+        let sizes: BTreeSet<usize> =
+            paired.iter().flat_map(|task| [task.arm.len(), task.base.len()]).collect();
         let few = paired.len() < FEWEST;
         let power = match power_to_detect(&tasks, family, options.margin) {
             Some(power) => Some(power),

@@ -207,7 +207,11 @@ pub(super) fn explain_missing(
         _ => otherwise,
     };
     say("source.version", results.source.version.is_none(), "the file does not say");
-    say("theirs.delta", theirs.delta.is_none(), if no_baseline { "there is no baseline to compare with" } else { "the tool prints none" });
+    say(
+        "theirs.delta",
+        theirs.delta.is_none(),
+        if no_baseline { "there is no baseline to compare with" } else { "the tool prints none" },
+    );
     say("theirs.verdict", theirs.verdict.is_none(), "the tool gives none");
     say("ours.lift", ours.lift.is_none(), why("no case has a result under both arms"));
     say("ours.ci95", ours.ci95.is_none(), why("no case has a result under both arms"));
@@ -221,6 +225,10 @@ pub(super) fn explain_missing(
     let no_step = "no command does it";
     say("next.command", next.command.is_none(), no_step);
     say("next.trials", next.trials.is_none(), "it takes no number of trials that can be known");
-    let cost = if next.trials.is_none() { "it takes no number of trials that can be known" } else { "the file has no cost of an attempt under each arm" };
+    let cost = if next.trials.is_none() {
+        "it takes no number of trials that can be known"
+    } else {
+        "the file has no cost of an attempt under each arm"
+    };
     say("next.cost_usd", next.cost_usd.is_none(), cost);
 }

@@ -17,7 +17,8 @@ pub(super) fn exposure_figures(
     _margin: f64,
 ) -> Option<ExposureFigures> {
     let first = comparisons.first().and_then(|comparison| comparison.ours.arms.first());
-    let arm = lone.or_else(|| results.arms.iter().position(|arm| Some(&arm.name) == first.map(|first| &first.name)))?;
+    let arm = lone
+        .or_else(|| results.arms.iter().position(|arm| Some(&arm.name) == first.map(|first| &first.name)))?;
     if results.arms[arm].role == ArmRole::Baseline {
         return None;
     }
@@ -41,7 +42,11 @@ pub(super) fn exposure_figures(
 
 /// The verdict of a skill that was never opened: negligible, if the bound is below the margin and the comparison with a baseline
 /// shows nothing else.
-pub(super) fn apply_bound(comparison: &mut AppraisedComparison, exposure: Option<&ExposureFigures>, margin: f64) {
+pub(super) fn apply_bound(
+    comparison: &mut AppraisedComparison,
+    exposure: Option<&ExposureFigures>,
+    margin: f64,
+) {
     let Some(exposure) = exposure.filter(|exposure| exposure.opened == 0) else { return };
     let shown = [VerdictKind::Helps, VerdictKind::Harms].map(VerdictKind::word);
     let contradicted = comparison.ours.verdict.is_some_and(|verdict| shown.contains(&verdict));

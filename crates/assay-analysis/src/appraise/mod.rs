@@ -9,6 +9,7 @@ mod document;
 mod error;
 mod exposure;
 mod next_step;
+mod options;
 #[cfg(test)]
 mod tests;
 mod warnings;
@@ -18,43 +19,25 @@ use std::collections::BTreeMap;
 use assay_store::ToolResults;
 
 pub use document::{
-    Appraisal, AppraisalStep, AppraisalWarning, AppraisedArm, AppraisedComparison, AppraisedSource, ExposureFigures,
-    LostAttempts, OurFigures, TheirFigures,
+    Appraisal, AppraisalStep, AppraisalWarning, AppraisedArm, AppraisedComparison, AppraisedSource,
+    ExposureFigures, LostAttempts, OurFigures, TheirFigures,
 };
 pub use error::AppraisalError;
+pub use options::AppraisalOptions;
 
 use comparison::{ChosenArms, compare_arms, compare_rates};
 
 /// The schema of the document.
 pub const APPRAISAL_SCHEMA: &str = "assay.appraisal/1";
 
-/// What an appraisal is asked.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AppraisalOptions {
-    /// The arm that the others are compared with, if names do not say.
-    pub baseline: Option<String>,
-    /// The only arm to compare with it.
-    pub arm: Option<String>,
-    /// The equivalence margin.
-    pub margin: f64,
-    /// The seed of the splits for run-to-run noise.
-    pub seed: u64,
-    /// The lowest and the highest possible score.
-    pub range: (f64, f64),
-}
-
-impl Default for AppraisalOptions {
-    /// The margin and the seed of an experiment without them.
-    fn default() -> Self {
-        Self { baseline: None, arm: None, margin: 0.10, seed: 1, range: (0.0, 1.0) }
-    }
-}
-
 /// Appraises results.
 ///
 /// # Errors
 /// Scores outside of the range, arms that cannot be told apart, or names of arms that do not exist.
-pub fn appraise_results(results: &ToolResults, options: &AppraisalOptions) -> Result<Appraisal, AppraisalError> {
+pub fn appraise_results(
+    results: &ToolResults,
+    options: &AppraisalOptions,
+) -> Result<Appraisal, AppraisalError> {
     let results = &scaled(results, options.range)?;
     let mut missing = BTreeMap::new();
     let (comparisons, lone) = if results.attempts.is_empty() {

@@ -3,9 +3,9 @@
 use assay_stats::{VerdictKind, unopened_tasks_needed};
 use assay_store::ToolResults;
 
-use super::AppraisalOptions;
 use super::comparison::{FEWEST, kept_score};
 use super::document::{AppraisalStep, AppraisedComparison, ExposureFigures};
+use super::options::AppraisalOptions;
 
 /// The variance between tasks of the true lift, and that of one attempt, over pairs of models on 127 tasks with four attempts
 /// each (mcpmark): what is assumed under five tasks, where the results themselves do not say.
@@ -43,22 +43,30 @@ pub(super) fn next_step(
             command: Some("assay lint .".to_owned()),
             trials: Some(0),
             cost_usd: Some(0.0),
-            text: "improve the description: the agent never opens the skill, so its content cannot help".to_owned(),
+            text: "improve the description: the agent never opens the skill, so its content cannot help"
+                .to_owned(),
         };
     }
-    if let Some(step) = exposure.and_then(|exposure| unopened_step(results, exposure, ours.verdict, &per_arm, options)) {
+    if let Some(step) =
+        exposure.and_then(|exposure| unopened_step(results, exposure, ours.verdict, &per_arm, options))
+    {
         return step;
     }
     let lost = ours.lost.arm + ours.lost.baseline;
     if lone.is_some() || ours.reason == Some("no-baseline") {
         let trials = ours.arms.first().map_or(0, |arm| arm.attempts);
         let cost = per_arm.first().copied().flatten().map(|cost| cost * trials as f64);
-        let text = "run the same cases without the skill: nothing can be said of its effect otherwise".to_owned();
+        let text =
+            "run the same cases without the skill: nothing can be said of its effect otherwise".to_owned();
         return step(trials, cost, text);
     }
     if ours.reason == Some("losses") && lost > 0 {
         let cost = total(&per_arm, ours.lost.arm, ours.lost.baseline);
-        return step(lost, cost, format!("repeat the {lost} runs without a result: they could change the verdict"));
+        return step(
+            lost,
+            cost,
+            format!("repeat the {lost} runs without a result: they could change the verdict"),
+        );
     }
     let decided = [VerdictKind::Helps, VerdictKind::Harms, VerdictKind::Negligible].map(VerdictKind::word);
     if ours.verdict.is_some_and(|verdict| decided.contains(&verdict)) {
@@ -119,7 +127,8 @@ fn more_cases(
     let ours = &first.ours;
     let effect = ours.lift.map_or(options.margin, f64::abs).max(options.margin);
     let attempts = ours.repetitions_range.map_or(1, |[_, most]| most).max(1);
-    let (between, within) = variances(results, first).filter(|_| ours.tasks >= FEWEST).unwrap_or((BETWEEN, WITHIN));
+    let (between, within) =
+        variances(results, first).filter(|_| ours.tasks >= FEWEST).unwrap_or((BETWEEN, WITHIN));
     let variance = |attempts: usize| between + 2.0 * within / attempts as f64;
     // Two more units make up for quantiles of Student's distribution, and no verdict is possible under five.
     let cases = |attempts: usize| whole((QUANTILES / effect).powi(2) * variance(attempts)) + 2;
@@ -128,11 +137,15 @@ fn more_cases(
     let trials = 2 * attempts * more;
     // Repetitions help only as far as attempts vary, which one attempt does not show.
     let measured = variances(results, first).is_some() && ours.tasks >= FEWEST;
-    let deeper = (attempts + 1..=MOST_ATTEMPTS).find(|deeper| measured && cases(*deeper).max(FEWEST) <= ours.tasks);
+    let deeper =
+        (attempts + 1..=MOST_ATTEMPTS).find(|deeper| measured && cases(*deeper).max(FEWEST) <= ours.tasks);
     if let Some(deeper) = deeper.filter(|deeper| 2 * (deeper - attempts) * ours.tasks < trials) {
         let each = (deeper - attempts) * ours.tasks;
         return AppraisalStep {
-            command: results.rerun.clone().map(|command| command.replace("--runs 5", &format!("--runs {deeper}"))),
+            command: results
+                .rerun
+                .clone()
+                .map(|command| command.replace("--runs 5", &format!("--runs {deeper}"))),
             trials: Some(2 * each),
             cost_usd: total(per_arm, each, each),
             text: format!(
@@ -144,7 +157,10 @@ fn more_cases(
     let runs = if attempts == 1 { "run" } else { "runs" };
     let added = if more == 1 { "1 case".to_owned() } else { format!("{more} cases") };
     AppraisalStep {
-        command: results.rerun.clone().map(|command| command.replace("--runs 5", &format!("--runs {attempts}"))),
+        command: results
+            .rerun
+            .clone()
+            .map(|command| command.replace("--runs 5", &format!("--runs {attempts}"))),
         trials: Some(trials),
         cost_usd: total(per_arm, attempts * more, attempts * more),
         text: format!(
@@ -184,7 +200,8 @@ fn variances(results: &ToolResults, first: &AppraisedComparison) -> Option<(f64,
         return None;
     }
     let lift = mean(&differences);
-    let spread = differences.iter().map(|one| (one - lift).powi(2)).sum::<f64>() / (differences.len() - 1) as f64;
+    let spread =
+        differences.iter().map(|one| (one - lift).powi(2)).sum::<f64>() / (differences.len() - 1) as f64;
     let within = mean(&within);
     Some(((spread - within * mean(&error)).max(0.0), within))
 }

@@ -3,14 +3,19 @@
 use std::collections::BTreeSet;
 
 use assay_store::{
-    ArmRole, AttemptEnd, PublishedComparison, PublishedRates, ResultArm, ResultAttempt, ResultSource, ToolResults,
+    ArmRole, AttemptEnd, PublishedComparison, PublishedRates, ResultArm, ResultAttempt, ResultSource,
+    ToolResults,
 };
 
 use super::{Appraisal, AppraisalOptions, appraise_results};
 
 /// Results of two arms; each case has its scores with and without the skill.
 fn results(cases: &[(&[f64], &[f64])]) -> ToolResults {
-    let arm = |name: &str, role| ResultArm { name: name.to_owned(), role, models: BTreeSet::from(["claude-x".to_owned()]) };
+    let arm = |name: &str, role| ResultArm {
+        name: name.to_owned(),
+        role,
+        models: BTreeSet::from(["claude-x".to_owned()]),
+    };
     let mut attempts = Vec::new();
     for (number, (with, without)) in cases.iter().enumerate() {
         for (at, scores) in [with, without].into_iter().enumerate() {
@@ -24,7 +29,12 @@ fn results(cases: &[(&[f64], &[f64])]) -> ToolResults {
         }
     }
     ToolResults {
-        source: ResultSource { format: "test".to_owned(), tool: "tool".to_owned(), version: None, files: Vec::new() },
+        source: ResultSource {
+            format: "test".to_owned(),
+            tool: "tool".to_owned(),
+            version: None,
+            files: Vec::new(),
+        },
         arms: vec![arm("with", ArmRole::Treatment), arm("without", ArmRole::Baseline)],
         attempts,
         scores_failures: true,
@@ -44,7 +54,8 @@ fn codes(appraisal: &Appraisal) -> Vec<&str> {
 fn opinion(appraisal: &Appraisal) -> String {
     let ours = &appraisal.ours;
     let points = |value: f64| format!("{:.0}", 100.0 * value);
-    let interval = ours.ci95.map_or_else(|| "-".to_owned(), |[low, high]| format!("{}..{}", points(low), points(high)));
+    let interval =
+        ours.ci95.map_or_else(|| "-".to_owned(), |[low, high]| format!("{}..{}", points(low), points(high)));
     format!(
         "{} {} {} {interval}",
         ours.verdict.unwrap_or("none"),
@@ -58,7 +69,8 @@ fn verdicts_by_number_of_cases() {
     let check = |cases: &[(&[f64], &[f64])], expected: &str| {
         assert_eq!(opinion(&appraise(&results(cases))), expected, "{cases:?}");
     };
-    let (up, same): ((&[f64], &[f64]), (&[f64], &[f64])) = ((&[1.0, 1.0], &[0.0, 0.0]), (&[1.0, 0.0], &[1.0, 0.0]));
+    let (up, same): ((&[f64], &[f64]), (&[f64], &[f64])) =
+        ((&[1.0, 1.0], &[0.0, 0.0]), (&[1.0, 0.0], &[1.0, 0.0]));
     check(&[up], "inconclusive design 100 -100..100");
     // n = 3, d = 1, 1, 0: s² = 1/3, t(2) = 4.3027: 4.3027·√(1/9) = 1.434, cut at −.767 and 1.
     check(&[up, up, same], "inconclusive design 67 -100..100");
@@ -86,8 +98,13 @@ fn few_cases_have_no_power_and_a_step_with_its_cost() {
 #[test]
 fn errored_and_skipped_runs_are_no_results() {
     let mut planted = results(&[(&[1.0, 1.0], &[0.5, 0.5]); 6]);
-    planted.published.push(PublishedComparison { delta: Some(0.5 - 0.25 / 6.0), rounding: 0.5e-4, ..PublishedComparison::default() });
-    for (at, end) in [(0, AttemptEnd::Errored("429".to_owned())), (2, AttemptEnd::Errored("429".to_owned()))] {
+    planted.published.push(PublishedComparison {
+        delta: Some(0.5 - 0.25 / 6.0),
+        rounding: 0.5e-4,
+        ..PublishedComparison::default()
+    });
+    for (at, end) in [(0, AttemptEnd::Errored("429".to_owned())), (2, AttemptEnd::Errored("429".to_owned()))]
+    {
         planted.attempts[at].end = end;
     }
     planted.attempts[0].score = Some(0.25);
@@ -99,7 +116,10 @@ fn errored_and_skipped_runs_are_no_results() {
     assert_eq!((appraisal.ours.lost.arm, appraisal.ours.lost.baseline), (1, 1));
     let found = codes(&appraisal);
     assert!(found.contains(&"errors-scored"), "{found:?}");
-    assert_eq!(found.contains(&"delta-differs"), (appraisal.theirs.delta.unwrap() - appraisal.theirs.recomputed.unwrap()).abs() > 0.5e-4);
+    assert_eq!(
+        found.contains(&"delta-differs"),
+        (appraisal.theirs.delta.unwrap() - appraisal.theirs.recomputed.unwrap()).abs() > 0.5e-4
+    );
     planted.attempts[0].end = AttemptEnd::Skipped("cost".to_owned());
     planted.attempts[2].end = AttemptEnd::Skipped("cost".to_owned());
     assert!(codes(&appraise(&planted)).contains(&"skips-scored"));
@@ -133,7 +153,13 @@ fn what_is_not_comparable_is_a_warning() {
     check(&|results| results.attempts.truncate(23), "unequal-runs");
     check(&|results| results.attempts.truncate(16), "few-cases");
     check(
-        &|results| results.published.push(PublishedComparison { delta: Some(0.9), rounding: 0.005, ..PublishedComparison::default() }),
+        &|results| {
+            results.published.push(PublishedComparison {
+                delta: Some(0.9),
+                rounding: 0.005,
+                ..PublishedComparison::default()
+            })
+        },
         "delta-differs",
     );
     check(
@@ -149,7 +175,12 @@ fn what_is_not_comparable_is_a_warning() {
 fn rates_alone_decide_only_what_holds_for_all_scores() {
     let check = |with: f64, without: f64, tasks: usize, attempts: usize, expected: &str| {
         let rates = PublishedRates { with, without, tasks, attempts: Some(attempts) };
-        let published = PublishedComparison { delta: Some(with - without), rounding: 0.005, rates: Some(rates), ..PublishedComparison::default() };
+        let published = PublishedComparison {
+            delta: Some(with - without),
+            rounding: 0.005,
+            rates: Some(rates),
+            ..PublishedComparison::default()
+        };
         let report = ToolResults { published: vec![published], ..ToolResults::default() };
         let appraisal = appraise(&report);
         assert_eq!(opinion(&appraisal), expected, "{with} {without} {tasks}");
@@ -205,15 +236,27 @@ fn arms_have_to_be_told_apart() {
     let check = |change: &dyn Fn(&mut ToolResults), options: AppraisalOptions, expected: &str| {
         let mut changed = results(&[(&[1.0], &[0.0]); 6]);
         change(&mut changed);
-        let error = appraise_results(&changed, &options).map(|found| opinion(&found)).expect_err(expected).to_string();
+        let error = appraise_results(&changed, &options)
+            .map(|found| opinion(&found))
+            .expect_err(expected)
+            .to_string();
         assert!(error.contains(expected), "{error}");
     };
     let none = |results: &mut ToolResults| results.arms[1].role = ArmRole::Unnamed;
     check(&none, AppraisalOptions::default(), "several arms and no baseline among them: with; without");
-    let named = |name: &str| AppraisalOptions { baseline: Some(name.to_owned()), ..AppraisalOptions::default() };
+    let named =
+        |name: &str| AppraisalOptions { baseline: Some(name.to_owned()), ..AppraisalOptions::default() };
     check(&none, named("nobody"), "no arm is called \"nobody\"; arms: with; without");
-    check(&|results| results.attempts[0].score = Some(7.0), AppraisalOptions::default(), "case \"case-0\" has the score 7");
-    check(&|results| results.attempts.iter_mut().filter(|one| one.arm == 0).for_each(|one| one.case.push('x')), AppraisalOptions::default(), "no case in common");
+    check(
+        &|results| results.attempts[0].score = Some(7.0),
+        AppraisalOptions::default(),
+        "case \"case-0\" has the score 7",
+    );
+    check(
+        &|results| results.attempts.iter_mut().filter(|one| one.arm == 0).for_each(|one| one.case.push('x')),
+        AppraisalOptions::default(),
+        "no case in common",
+    );
     let mut ten = results(&[(&[10.0], &[0.0]); 6]);
     none(&mut ten);
     let options = AppraisalOptions { range: (0.0, 10.0), ..named("without") };

@@ -25,7 +25,10 @@ const FAMILIES: [(&str, &[&str]); 10] = [
 
 fn family_of(model: &str) -> Option<&'static str> {
     let model = model.to_lowercase();
-    FAMILIES.iter().find(|(_, parts)| parts.iter().any(|part| model.contains(part))).map(|(family, _)| *family)
+    FAMILIES
+        .iter()
+        .find(|(_, parts)| parts.iter().any(|part| model.contains(part)))
+        .map(|(family, _)| *family)
 }
 
 /// The first names, and how many more there are.
@@ -76,7 +79,12 @@ impl Warnings<'_> {
         for comparison in comparisons {
             let theirs = &comparison.theirs;
             let Some((printed, computed)) = theirs.delta.zip(theirs.recomputed) else { continue };
-            let rounding = self.results.published.iter().filter(|one| one.delta == Some(printed)).map(|one| one.rounding);
+            let rounding = self
+                .results
+                .published
+                .iter()
+                .filter(|one| one.delta == Some(printed))
+                .map(|one| one.rounding);
             if (printed - computed).abs() > rounding.fold(0.0, f64::max) + 1e-9 {
                 let text = format!(
                     "the tool prints a difference of {printed:+.4}, and its own attempts give {computed:+.4} by its own rule"
@@ -137,11 +145,17 @@ impl Warnings<'_> {
         for attempt in &results.attempts {
             arms_of.entry(&attempt.case).or_default().insert(attempt.arm);
         }
-        let lone: Vec<&str> =
-            arms_of.iter().filter(|(_, arms)| arms.len() < results.arms.len()).map(|(case, _)| *case).collect();
+        let lone: Vec<&str> = arms_of
+            .iter()
+            .filter(|(_, arms)| arms.len() < results.arms.len())
+            .map(|(case, _)| *case)
+            .collect();
         if !lone.is_empty() {
             let cases = counted(lone.len(), "case is", "cases are");
-            self.add("unpaired-cases", format!("{cases} missing under an arm and left out of the comparison: {}", some_names(lone)));
+            self.add(
+                "unpaired-cases",
+                format!("{cases} missing under an arm and left out of the comparison: {}", some_names(lone)),
+            );
         }
     }
 
@@ -166,7 +180,10 @@ impl Warnings<'_> {
                 format!("{}: {}", arm.name, if models.is_empty() { "unknown" } else { &models })
             });
             let arms = arms.collect::<Vec<_>>().join("; ");
-            self.add("model-per-arm", format!("the arms ran other models ({arms}): the difference is theirs as well"));
+            self.add(
+                "model-per-arm",
+                format!("the arms ran other models ({arms}): the difference is theirs as well"),
+            );
         }
     }
 
@@ -177,11 +194,17 @@ impl Warnings<'_> {
         if judged && results.judges.is_empty() {
             self.add("unknown-judge", "a model judged, and the file does not name it");
         }
-        let models: BTreeSet<&str> =
-            results.arms.iter().flat_map(|arm| arm.models.iter().filter_map(|model| family_of(model))).collect();
+        let models: BTreeSet<&str> = results
+            .arms
+            .iter()
+            .flat_map(|arm| arm.models.iter().filter_map(|model| family_of(model)))
+            .collect();
         for judge in &results.judges {
             if let Some(family) = family_of(judge).filter(|family| models.contains(family)) {
-                self.add("judge-family", format!("the judge {judge} is of the family of the model that it judges ({family})"));
+                self.add(
+                    "judge-family",
+                    format!("the judge {judge} is of the family of the model that it judges ({family})"),
+                );
             }
         }
     }
@@ -196,10 +219,14 @@ impl Warnings<'_> {
         for ((_, case), count) in &alone {
             sizes.entry(case).or_default().insert(*count);
         }
-        let unequal: Vec<&str> = sizes.iter().filter(|(_, counts)| counts.len() > 1).map(|(case, _)| *case).collect();
+        let unequal: Vec<&str> =
+            sizes.iter().filter(|(_, counts)| counts.len() > 1).map(|(case, _)| *case).collect();
         if !unequal.is_empty() {
             let cases = counted(unequal.len(), "case has", "cases have");
-            self.add("unequal-runs", format!("{cases} more runs under one arm than under another: {}", some_names(unequal)));
+            self.add(
+                "unequal-runs",
+                format!("{cases} more runs under one arm than under another: {}", some_names(unequal)),
+            );
         }
         let rates = self.results.published.iter().filter_map(|published| published.rates);
         let single = match alone.values().max() {
@@ -209,13 +236,20 @@ impl Warnings<'_> {
         if single {
             self.add("single-attempts", "every case was attempted once per arm: run-to-run noise is unknown");
         }
-        if let Some(tasks) = comparisons.iter().map(|comparison| comparison.ours.tasks).min().filter(|tasks| *tasks < 5) {
+        if let Some(tasks) =
+            comparisons.iter().map(|comparison| comparison.ours.tasks).min().filter(|tasks| *tasks < 5)
+        {
             let cases = counted(tasks, "case", "cases");
             self.add("few-cases", format!("{cases}: under 5 no lift can be told from chance, however large"));
         }
         if comparisons.len() > 1 {
             let number = comparisons.len();
-            self.add("family", format!("{number} comparisons share an error rate of 5%: each verdict is judged at 5%/{number}"));
+            self.add(
+                "family",
+                format!(
+                    "{number} comparisons share an error rate of 5%: each verdict is judged at 5%/{number}"
+                ),
+            );
         }
     }
 }

@@ -285,6 +285,9 @@ pub(crate) enum Command {
 impl Command {
     /// Whether its result can be a page.
     pub(crate) fn makes_pages(&self) -> bool {
-        matches!(self, Self::Appraise(_) | Self::Report(_) | Self::Audit(AuditArgs { what: AuditWhat::Show(_) }))
+        matches!(
+            self,
+            Self::Appraise(_) | Self::Report(_) | Self::Audit(AuditArgs { what: AuditWhat::Show(_) })
+        )
     }
 }

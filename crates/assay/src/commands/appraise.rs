@@ -17,7 +17,10 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &AppraiseArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     if !(args.margin > 0.0 && args.margin < 1.0) {
-        return Err(Failure::bad_input(format!("--margin {}: expected a number between 0 and 1", args.margin)));
+        return Err(Failure::bad_input(format!(
+            "--margin {}: expected a number between 0 and 1",
+            args.margin
+        )));
     }
     let options = AppraisalOptions {
         baseline: args.baseline.clone(),

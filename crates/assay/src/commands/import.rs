@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::appraise::parse_columns;
 use crate::args::import::{
-    AnalysisArgs, ImportArgs, ImportHarborArgs, ImportResultsArgs, ImportRunArgs, ImportTableArgs, ImportWhat, OutcomeOption,
-    ResultFile,
+    AnalysisArgs, ImportArgs, ImportHarborArgs, ImportResultsArgs, ImportRunArgs, ImportTableArgs,
+    ImportWhat, OutcomeOption, ResultFile,
 };
 use crate::config::Settings;
 use crate::failure::{Failure, Status};

@@ -2,13 +2,13 @@
 
 use std::error::Error as _;
 
+use assay_analysis::appraise::AppraisalError;
 use assay_model::ModelError;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
 use assay_skill::corpus::input::InputError;
 use assay_store::{ArchiveError, StoreError};
-use assay_trial::import::rubric_experiment::RubricExperimentError;
-use assay_analysis::appraise::AppraisalError;
 use assay_trial::import::results::ResultError;
+use assay_trial::import::rubric_experiment::RubricExperimentError;
 use assay_trial::import::{ImportError, ImportOptionError, count_lines};
 use assay_trial::task_check::TaskCheckError;
 use assay_trial::{

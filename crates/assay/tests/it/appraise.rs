@@ -31,7 +31,10 @@ fn shown(document: &str, command: &str) -> String {
 fn the_guide_shows_what_is_printed() {
     let lab = example();
     let command = "assay appraise aggregate-result.json";
-    assert_eq!(lab.assay(&["appraise", "aggregate-result.json"]).ok().stdout, shown("docs/guide/appraise.md", command));
+    assert_eq!(
+        lab.assay(&["appraise", "aggregate-result.json"]).ok().stdout,
+        shown("docs/guide/appraise.md", command)
+    );
 }
 
 #[test]
@@ -47,9 +50,23 @@ fn the_json_has_its_parts_in_order_and_says_why_values_are_null() {
     assert_eq!(document["ours"]["verdict"], "inconclusive");
     let nulls = |part: &str| {
         let values = document[part].as_object().unwrap().iter();
-        values.filter(|(_, value)| value.is_null()).map(|(key, _)| format!("{part}.{key}")).collect::<Vec<_>>()
+        values
+            .filter(|(_, value)| value.is_null())
+            .map(|(key, _)| format!("{part}.{key}"))
+            .collect::<Vec<_>>()
     };
-    let promised = ["source.version", "theirs.delta", "ours.lift", "ours.ci95", "ours.verdict", "ours.power", "ours.mde", "next.command", "next.trials", "next.cost_usd"];
+    let promised = [
+        "source.version",
+        "theirs.delta",
+        "ours.lift",
+        "ours.ci95",
+        "ours.verdict",
+        "ours.power",
+        "ours.mde",
+        "next.command",
+        "next.trials",
+        "next.cost_usd",
+    ];
     for path in ["source", "theirs", "ours", "next"].iter().flat_map(|part| nulls(part)) {
         let explained = document["missing"].get(&path).is_some();
         assert!(explained || !promised.contains(&path.as_str()), "{path} is null without a reason");
@@ -71,7 +88,11 @@ fn pages_badges_and_refusals() {
 
     let refused = |args: &[&str], expected: &str| {
         let ran = lab.assay(&[&["appraise"], args].concat()).ended(2);
-        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("error: ") && ran.stderr.contains(expected),
+            "{args:?}: {}",
+            ran.stderr
+        );
         assert_eq!(ran.stdout, "", "{args:?}");
     };
     lab.write("unknown.json", "{\"a\": 1}");
@@ -94,8 +115,13 @@ fn pages_badges_and_refusals() {
 fn hostile_names_are_escaped_in_every_format() {
     let lab = example();
     let text = fs::read_to_string(lab.path("aggregate-result.json")).unwrap();
-    lab.write("hostile.json", text.replace("greetings", "<script>\\u001b[31m&").replace("rate limit", "<b>`x`</b>"));
-    for (format, never) in [("terminal", "\u{1b}"), ("markdown", "<b>"), ("html", "<script>\u{fffd}"), ("html", "<b>`x`")] {
+    lab.write(
+        "hostile.json",
+        text.replace("greetings", "<script>\\u001b[31m&").replace("rate limit", "<b>`x`</b>"),
+    );
+    for (format, never) in
+        [("terminal", "\u{1b}"), ("markdown", "<b>"), ("html", "<script>\u{fffd}"), ("html", "<b>`x`")]
+    {
         let printed = lab.assay(&["appraise", "hostile.json", "--format", format]).ok().stdout;
         assert!(!printed.contains(never), "{format}: {printed}");
     }
@@ -104,7 +130,10 @@ fn hostile_names_are_escaped_in_every_format() {
 #[test]
 fn results_become_a_run_with_a_report() {
     let lab = example();
-    let imported = lab.assay(&["import", "results", "aggregate-result.json", "--name", "greet", "--format", "json"]).ok().json();
+    let imported = lab
+        .assay(&["import", "results", "aggregate-result.json", "--name", "greet", "--format", "json"])
+        .ok()
+        .json();
     assert_eq!(imported["imported"], 12);
     assert_eq!(imported["by_condition"], json!({"none": 6, "curated": 6}));
     assert_eq!(imported["by_outcome"]["infrastructure"], 1);
@@ -147,7 +176,8 @@ fn every_shared_file_is_appraised_or_refused() {
             }
             let result = read_results(&path, &ResultColumns::default());
             let appraisal = result.map_err(|error| error.to_string()).and_then(|results| {
-                let appraisal = appraise_results(&results, &AppraisalOptions::default()).map_err(|error| error.to_string())?;
+                let appraisal = appraise_results(&results, &AppraisalOptions::default())
+                    .map_err(|error| error.to_string())?;
                 Ok((results, appraisal))
             });
             match appraisal {
@@ -162,7 +192,8 @@ fn every_shared_file_is_appraised_or_refused() {
                     }
                     if !results.attempts.is_empty() {
                         let arms = &appraisal.ours.arms;
-                        let scored = appraisal.ours.ci95.is_some() || arms.iter().all(|arm| arm.ci95.is_some());
+                        let scored =
+                            appraisal.ours.ci95.is_some() || arms.iter().all(|arm| arm.ci95.is_some());
                         assert!(scored && !arms.is_empty(), "{name}: scores of cases without an interval");
                     }
                 }
@@ -188,12 +219,25 @@ fn the_study_is_what_its_script_writes() {
     let status = std::process::Command::new("python3")
         .arg(study.join("appraise-folder"))
         .arg(assay_test::shared("results/nvidia"))
-        .args(["--title", &title, "--out", "README.md", "--picture", "tasks.svg", "--assay", env!("CARGO_BIN_EXE_assay")])
+        .args([
+            "--title",
+            &title,
+            "--out",
+            "README.md",
+            "--picture",
+            "tasks.svg",
+            "--assay",
+            env!("CARGO_BIN_EXE_assay"),
+        ])
         .current_dir(lab.folder())
         .status();
     assert!(status.unwrap().success());
     for file in ["README.md", "tasks.svg"] {
         let written = fs::read_to_string(lab.path(file)).unwrap();
-        assert_eq!(written, fs::read_to_string(study.join(file)).unwrap(), "{file}: run examples/study/appraise-folder again");
+        assert_eq!(
+            written,
+            fs::read_to_string(study.join(file)).unwrap(),
+            "{file}: run examples/study/appraise-folder again"
+        );
     }
 }

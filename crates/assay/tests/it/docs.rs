@@ -94,7 +94,10 @@ const ROWS: &[(&str, How)] = &[
     ("assay init experiment my-suite", Elsewhere("docs::guides")),
     ("assay appraise", Elsewhere("appraise")),
     ("assay import results", Elsewhere("appraise")),
-    ("examples/study/appraise-folder", Not("needs the shared data; appraise::the_study_is_what_its_script_writes runs it")),
+    (
+        "examples/study/appraise-folder",
+        Not("needs the shared data; appraise::the_study_is_what_its_script_writes runs it"),
+    ),
     ("claude plugin eval", Not(KEY)),
     ("assay import run", Elsewhere("export_run")),
     ("assay export run", Elsewhere("export_run")),

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::RESULT_FORMATS;
-
 /// Why results cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -59,10 +57,9 @@ impl ResultError {
         Self::Invalid { path: path.to_owned(), reason: reason.into() }
     }
 
-    /// A file of no known format.
-    pub(super) fn unknown(path: &Path) -> Self {
-        let formats = RESULT_FORMATS.iter().map(|format| format.name()).collect();
-        Self::Unknown { path: path.to_owned(), formats }
+    /// An input that its reader was not made for.
+    pub(super) fn unreadable(path: &Path) -> Self {
+        Self::invalid(path, "it is not of the format of this reader")
     }
 
     /// What to do about it.
@@ -71,7 +68,9 @@ impl ResultError {
             Self::Unknown { .. } => {
                 Some("write a row for each trial with the columns task, condition and score to a .csv file")
             }
-            Self::Ambiguous { .. } | Self::Mixed { .. } => Some("name one file, or a folder with the results of one evaluation"),
+            Self::Ambiguous { .. } | Self::Mixed { .. } => {
+                Some("name one file, or a folder with the results of one evaluation")
+            }
             _ => None,
         }
     }

@@ -3,8 +3,8 @@
 use assay_store::{ArmRole, AttemptEnd, ConditionRole, Outcome, ResultAttempt, ResultSource, ToolResults};
 
 use super::error::ResultError;
+use super::format::ResultFormat;
 use super::input::{ResultContent, ResultInput};
-use super::ResultFormat;
 use crate::import::condition::Overrides;
 use crate::import::trial::{ForeignOutcome, ForeignTrial, Origin};
 use crate::import::walk::Walk;
@@ -83,7 +83,10 @@ fn read_attempt(trial: &ForeignTrial, arm: usize) -> Option<ResultAttempt> {
         Outcome::Infrastructure => {
             let cause = cause.map(|cause| format!("{cause:?}").to_lowercase());
             // Harbor's means count a trial without a reward as 0.
-            (AttemptEnd::Errored(reason.clone().or(cause).unwrap_or_else(|| "an error".to_owned())), Some(0.0))
+            (
+                AttemptEnd::Errored(reason.clone().or(cause).unwrap_or_else(|| "an error".to_owned())),
+                Some(0.0),
+            )
         }
     };
     Some(ResultAttempt {

@@ -44,12 +44,13 @@ impl ResultInput {
         if path.is_dir() {
             return Ok(Self { path: path.to_owned(), content: ResultContent::Folder });
         }
-        let bytes = std::fs::File::open(path).and_then(|file| read_up_to(file, CAP)).map_err(|source| {
-            match source.get_ref().and_then(|inner| inner.downcast_ref::<CapExceeded>()) {
-                Some(_) => ResultError::invalid(path, format!("more than {}", size(CAP))),
-                None => fail(source),
-            }
-        })?;
+        let bytes =
+            std::fs::File::open(path).and_then(|file| read_up_to(file, CAP)).map_err(
+                |source| match source.get_ref().and_then(|inner| inner.downcast_ref::<CapExceeded>()) {
+                    Some(_) => ResultError::invalid(path, format!("more than {}", size(CAP))),
+                    None => fail(source),
+                },
+            )?;
         Ok(Self { path: path.to_owned(), content: read_content(path, bytes)? })
     }
 
@@ -72,7 +73,8 @@ impl ResultInput {
 
 fn read_content(path: &Path, bytes: Vec<u8>) -> Result<ResultContent, ResultError> {
     if ZipArchive::is_zip(&bytes) {
-        let archive = ZipArchive::open(bytes).map_err(|error| ResultError::invalid(path, error.to_string()))?;
+        let archive =
+            ZipArchive::open(bytes).map_err(|error| ResultError::invalid(path, error.to_string()))?;
         return Ok(ResultContent::Archive(archive));
     }
     let Ok(text) = String::from_utf8(bytes) else { return Ok(ResultContent::Other) };

@@ -11,9 +11,9 @@ use assay_store::{ArmRole, AttemptEnd, ResultAttempt, ResultCheck, ResultSource,
 use serde_json::Value;
 
 use super::error::ResultError;
+use super::format::{ResultFormat, remark_missing_runs, role_of};
 use super::input::{ResultContent, ResultInput};
 use super::json::{amount, entries, name_of, parse_json, shown, text_field};
-use super::{ResultFormat, remark_missing_runs, role_of};
 
 /// The format of Inspect's logs.
 pub(super) struct InspectLog;
@@ -40,7 +40,9 @@ impl ResultFormat for InspectLog {
         match &input.content {
             ResultContent::Json(json) => {
                 let samples = json.get("samples").and_then(Value::as_array);
-                let samples = samples.ok_or_else(|| ResultError::invalid(&input.path, "the log has no `samples`: it was written without them"))?;
+                let samples = samples.ok_or_else(|| {
+                    ResultError::invalid(&input.path, "the log has no `samples`: it was written without them")
+                })?;
                 read_log(self.name(), &input.path, json, samples, true)
             }
             ResultContent::Archive(archive) => {
@@ -49,7 +51,7 @@ impl ResultFormat for InspectLog {
                 let samples = read_samples(archive, &input.path, used)?;
                 read_log(self.name(), &input.path, &header, &samples, used)
             }
-            _ => Err(ResultError::unknown(&input.path)),
+            _ => Err(ResultError::unreadable(&input.path)),
         }
     }
 }
@@ -105,10 +107,12 @@ fn read_samples(archive: &ZipArchive, path: &Path, whole: bool) -> Result<Vec<Va
 /// Whether the agent had a tool that opens skills.
 fn uses_skill_tool(header: &Value) -> bool {
     let steps = header.get("plan").into_iter().flat_map(|plan| entries(plan, "steps"));
-    steps.flat_map(|step| step.pointer("/params/tools").and_then(Value::as_array).into_iter().flatten()).any(|tool| {
-        let nested = tool.as_array().into_iter().flatten();
-        nested.chain([tool]).any(|tool| text_field(tool, "name").is_some_and(|name| is_skill_tool(&name)))
-    })
+    steps.flat_map(|step| step.pointer("/params/tools").and_then(Value::as_array).into_iter().flatten()).any(
+        |tool| {
+            let nested = tool.as_array().into_iter().flatten();
+            nested.chain([tool]).any(|tool| text_field(tool, "name").is_some_and(|name| is_skill_tool(&name)))
+        },
+    )
 }
 
 fn is_skill_tool(name: &str) -> bool {
@@ -188,7 +192,9 @@ fn judges(eval: &Value) -> Vec<String> {
 
 fn scorer(log: &Value) -> Option<String> {
     let headline = log.pointer("/results/headline/scorer").and_then(Value::as_str).and_then(shown);
-    headline.or_else(|| log.get("results").and_then(|results| text_field(entries(results, "scores").next()?, "name")))
+    headline.or_else(|| {
+        log.get("results").and_then(|results| text_field(entries(results, "scores").next()?, "name"))
+    })
 }
 
 /// A sample as an attempt, and whether it has scores that are not used.
@@ -205,7 +211,8 @@ fn read_sample(
         named.or_else(|| scores.iter().next())
     });
     let score = match chosen {
-        Some((name, score)) => value_of(score.get("value").unwrap_or(score)).map_err(|reason| format!("scorer {name:?}: {reason}"))?,
+        Some((name, score)) => value_of(score.get("value").unwrap_or(score))
+            .map_err(|reason| format!("scorer {name:?}: {reason}"))?,
         None => None,
     };
     let error = match sample.get("error") {
@@ -260,16 +267,21 @@ fn value_of(value: &Value) -> Result<Option<f64>, String> {
             "I" | "N" => 0.0,
             other if other.eq_ignore_ascii_case("yes") || other.eq_ignore_ascii_case("true") => 1.0,
             other if other.eq_ignore_ascii_case("no") || other.eq_ignore_ascii_case("false") => 0.0,
-            other => other.parse().map_err(|_| format!("the value {:?} is not a number", shown(other).unwrap_or_default()))?,
+            other => other
+                .parse()
+                .map_err(|_| format!("the value {:?} is not a number", shown(other).unwrap_or_default()))?,
         }),
-        Value::Array(_) | Value::Object(_) => return Err("a score of several values has no single one".to_owned()),
+        Value::Array(_) | Value::Object(_) => {
+            return Err("a score of several values has no single one".to_owned());
+        }
         other => super::json::score_of(other),
     })
 }
 
 /// Samples of the data set that have no result.
 fn absent(eval: &Value, results: &ToolResults) -> Vec<String> {
-    let done: std::collections::BTreeSet<&str> = results.attempts.iter().map(|attempt| attempt.case.as_str()).collect();
+    let done: std::collections::BTreeSet<&str> =
+        results.attempts.iter().map(|attempt| attempt.case.as_str()).collect();
     let ids = eval.get("dataset").into_iter().flat_map(|dataset| entries(dataset, "sample_ids"));
     ids.filter_map(|id| name_of(Some(id))).filter(|id| !done.contains(id.as_str())).collect()
 }

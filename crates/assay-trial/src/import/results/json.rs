@@ -18,7 +18,8 @@ fn without_python_numbers(text: &str) -> Option<String> {
     let (mut replaced, mut found) = (String::with_capacity(text.len()), false);
     let (mut rest, mut quoted) = (text, false);
     while let Some(c) = rest.chars().next() {
-        let word = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| !quoted && rest.starts_with(word));
+        let word =
+            ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| !quoted && rest.starts_with(word));
         let length = match word {
             Some(word) => {
                 replaced.push_str("null");
@@ -78,6 +79,16 @@ pub(super) fn name_of(value: Option<&Value>) -> Option<String> {
     }
 }
 
+/// A word of a shell command: quoted where it has to be.
+pub(super) fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +96,11 @@ mod tests {
     #[test]
     fn python_numbers_are_null_outside_of_strings() {
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(parse_json(text).ok(), expected.map(|text| serde_json::from_str(text).unwrap()), "{text}");
+            assert_eq!(
+                parse_json(text).ok(),
+                expected.map(|text| serde_json::from_str(text).unwrap()),
+                "{text}"
+            );
         };
         check(r#"{"a": NaN, "b": [-Infinity, Infinity]}"#, Some(r#"{"a": null, "b": [null, null]}"#));
         check(r#"{"NaN": "a \" NaN", "b": NaN}"#, Some(r#"{"NaN": "a \" NaN", "b": null}"#));

@@ -3,32 +3,30 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use assay_store::{ToolResults, PublishedComparison};
+use assay_store::{PublishedComparison, ToolResults};
 
 use super::error::ResultError;
-use super::role_of;
-
-/// A word of a shell command: quoted where it has to be.
-pub(super) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
+use super::format::role_of;
 
 /// Joins results of one format and one subject. Arms of the same name have the attempts of all files.
 pub(super) fn merge_results(folder: &Path, parts: Vec<ToolResults>) -> Result<ToolResults, ResultError> {
     let mixed = |reason: String| ResultError::Mixed { path: folder.to_owned(), reason };
     let count = parts.len();
     let mut parts = parts.into_iter();
-    let Some(mut merged) = parts.next() else { return Err(ResultError::unknown(folder)) };
+    let Some(mut merged) = parts.next() else { return Err(ResultError::unreadable(folder)) };
     if count > 1 && merged.published.iter().any(|published| published.rates.is_some()) {
         return Err(mixed(format!("{count} reports with rates only, which cannot be joined")));
     }
     for part in parts {
         if part.source.format != merged.source.format {
-            return Err(mixed(format!("results of two formats, {} and {}", merged.source.format, part.source.format)));
+            return Err(mixed(format!(
+                "results of two formats, {} and {}",
+                merged.source.format, part.source.format
+            )));
         }
         if part.subject != merged.subject {
-            let name = |subject: &Option<String>| subject.clone().unwrap_or_else(|| "an unnamed one".to_owned());
+            let name =
+                |subject: &Option<String>| subject.clone().unwrap_or_else(|| "an unnamed one".to_owned());
             let (one, other) = (name(&merged.subject), name(&part.subject));
             return Err(mixed(format!("results of two evaluations, {one} and {other}")));
         }
@@ -55,7 +53,10 @@ fn add_part(merged: &mut ToolResults, part: ToolResults) {
     if part.source.version != merged.source.version {
         let version = |version: Option<String>| version.unwrap_or_else(|| "unknown".to_owned());
         let (one, other) = (version(merged.source.version.clone()), version(part.source.version));
-        merged.remark("versions", format!("the files were written by two versions of the tool, {one} and {other}"));
+        merged.remark(
+            "versions",
+            format!("the files were written by two versions of the tool, {one} and {other}"),
+        );
     }
     merged.source.files.extend(part.source.files);
     merged.judges.extend(part.judges);
@@ -76,7 +77,11 @@ fn published_alike(published: &[PublishedComparison]) -> Vec<PublishedComparison
     let verdicts: BTreeSet<&String> = published.iter().filter_map(|one| one.verdict.as_ref()).collect();
     let joined = verdicts.iter().map(|verdict| verdict.as_str()).collect::<Vec<_>>().join("; ");
     let first = published.first().cloned().unwrap_or_default();
-    vec![PublishedComparison { delta: None, verdict: Some(joined).filter(|joined| !joined.is_empty()), ..first }]
+    vec![PublishedComparison {
+        delta: None,
+        verdict: Some(joined).filter(|joined| !joined.is_empty()),
+        ..first
+    }]
 }
 
 /// Leaves out of the names of arms what all of them have in common.

@@ -6,6 +6,7 @@
 
 mod driftproof;
 mod error;
+mod format;
 mod harbor;
 mod input;
 mod inspect;
@@ -21,32 +22,15 @@ mod table;
 mod tests;
 mod waza;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_store::{ArmRole, ConditionRole, ToolResults};
+use assay_store::ToolResults;
 
 pub use error::ResultError;
+pub use format::ResultFormat;
 pub use input::{ResultContent, ResultInput};
 pub use rows::import_results;
 pub use table::ResultColumns;
-
-use super::condition::named_condition;
-
-/// A format of results.
-pub trait ResultFormat: Sync {
-    /// Its name in messages and documents.
-    fn name(&self) -> &'static str;
-
-    /// Whether a file or a folder has it, by its content.
-    fn recognizes(&self, input: &ResultInput) -> bool;
-
-    /// The results.
-    ///
-    /// # Errors
-    /// Content that breaks the format, names of the place and the reason.
-    fn read(&self, input: &ResultInput) -> Result<ToolResults, ResultError>;
-}
 
 /// All formats but tables, which have no content of their own to be recognized by.
 pub const RESULT_FORMATS: [&dyn ResultFormat; 8] = [
@@ -76,7 +60,7 @@ pub fn read_results(path: &Path, columns: &ResultColumns) -> Result<ToolResults,
     let metadata =
         std::fs::metadata(path).map_err(|source| ResultError::Read { path: path.to_owned(), source })?;
     if !metadata.is_dir() {
-        return read_file_results(path, columns)?.ok_or_else(|| ResultError::unknown(path));
+        return read_file_results(path, columns)?.ok_or_else(|| unknown_format(path));
     }
     let folder = ResultInput::open(path)?;
     if let Some(format) = claimant(&folder)? {
@@ -90,6 +74,9 @@ pub fn read_results(path: &Path, columns: &ResultColumns) -> Result<ToolResults,
             Some(results) => parts.push(results),
             None => unknown += 1,
         }
+    }
+    if parts.is_empty() {
+        return Err(unknown_format(path));
     }
     let mut merged = merge::merge_results(path, parts)?;
     if unknown > 0 {
@@ -107,6 +94,12 @@ fn read_file_results(path: &Path, columns: &ResultColumns) -> Result<Option<Tool
         Some(format) => checked(format.read(&input)?).map(Some),
         None => Ok(None),
     }
+}
+
+/// A file of no known format.
+fn unknown_format(path: &Path) -> ResultError {
+    let formats = RESULT_FORMATS.iter().map(|format| format.name()).collect();
+    ResultError::Unknown { path: path.to_owned(), formats }
 }
 
 /// The format of an input.
@@ -128,7 +121,10 @@ fn checked(results: ToolResults) -> Result<ToolResults, ResultError> {
     let path = results.source.files.first().cloned().unwrap_or_default();
     for attempt in &results.attempts {
         if attempt.score.is_some_and(|score| !score.is_finite()) {
-            return Err(ResultError::invalid(&path, format!("case {:?} has a score that is not a number", attempt.case)));
+            return Err(ResultError::invalid(
+                &path,
+                format!("case {:?} has a score that is not a number", attempt.case),
+            ));
         }
     }
     let rated = results.published.iter().any(|published| published.rates.is_some());
@@ -142,23 +138,6 @@ fn checked(results: ToolResults) -> Result<ToolResults, ResultError> {
     Ok(results)
 }
 
-/// Remarks on cases with fewer attempts than the tool was told to make.
-fn remark_missing_runs(results: &mut ToolResults, planned: Option<u64>) {
-    let Some(planned) = planned.and_then(|planned| usize::try_from(planned).ok()).filter(|planned| *planned > 1) else { return };
-    let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-    for attempt in &results.attempts {
-        *counts.entry((attempt.arm, &attempt.case)).or_default() += 1;
-    }
-    let cells = counts.len();
-    let short = counts.values().filter(|count| **count < planned).count();
-    if short > 0 {
-        results.remark(
-            "missing-runs",
-            format!("{short} of {cells} cases have fewer than the {planned} runs that were asked for"),
-        );
-    }
-}
-
 /// Regular files below a folder in the order of their paths. Hidden folders and links are passed over.
 fn collect_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), ResultError> {
     let fail = |source| ResultError::Read { path: folder.to_owned(), source };
@@ -168,22 +147,18 @@ fn collect_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Resul
     for entry in entries {
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && !hidden && depth > 0 => collect_files(&entry.path(), depth - 1, files)?,
+            Ok(kind) if kind.is_dir() && !hidden && depth > 0 => {
+                collect_files(&entry.path(), depth - 1, files)?
+            }
             Ok(kind) if kind.is_file() && !hidden => files.push(entry.path()),
             _ => {}
         }
         if files.len() > FILES {
-            return Err(ResultError::invalid(folder, format!("more than {FILES} files: name the one with the results")));
+            return Err(ResultError::invalid(
+                folder,
+                format!("more than {FILES} files: name the one with the results"),
+            ));
         }
     }
     Ok(())
-}
-
-/// What an arm of this name is.
-fn role_of(name: &str) -> ArmRole {
-    match named_condition(name) {
-        Ok(Some(ConditionRole::None)) => ArmRole::Baseline,
-        Ok(Some(ConditionRole::Curated)) => ArmRole::Treatment,
-        _ => ArmRole::Unnamed,
-    }
 }

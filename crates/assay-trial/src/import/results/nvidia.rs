@@ -8,9 +8,9 @@ use std::path::Path;
 use assay_store::{PublishedComparison, PublishedRates, ResultSource, ToolResults};
 
 use super::error::ResultError;
+use super::format::ResultFormat;
 use super::input::ResultInput;
 use super::json::shown;
-use super::ResultFormat;
 
 /// The format of NVIDIA's reports.
 pub(super) struct NvidiaBenchmark;
@@ -32,12 +32,13 @@ impl ResultFormat for NvidiaBenchmark {
     }
 
     fn read(&self, input: &ResultInput) -> Result<ToolResults, ResultError> {
-        let Some(text) = input.text() else { return Err(ResultError::unknown(&input.path)) };
+        let Some(text) = input.text() else { return Err(ResultError::unreadable(&input.path)) };
         let report = Report { text, path: &input.path };
         let mut results = ToolResults {
             source: ResultSource {
                 format: self.name().to_owned(),
-                tool: if text.contains("NVSkills-Eval") { "NVSkills-Eval" } else { "Skill Evaluator" }.to_owned(),
+                tool: if text.contains("NVSkills-Eval") { "NVSkills-Eval" } else { "Skill Evaluator" }
+                    .to_owned(),
                 version: report.field("Evaluator version"),
                 files: vec![input.path.clone()],
             },
@@ -52,10 +53,14 @@ impl ResultFormat for NvidiaBenchmark {
         let verdict = report.verdict();
         match report.rows()? {
             Some((agents, cells)) => {
-                let tasks = report.tasks().ok_or_else(|| report.fail("it does not say how many tasks there were"))?;
+                let tasks =
+                    report.tasks().ok_or_else(|| report.fail("it does not say how many tasks there were"))?;
                 let attempts = report.field("Attempts per task").and_then(|text| text.parse().ok());
                 if attempts.is_none() {
-                    results.remark("unknown-attempts", "the report does not say how many attempts each task had");
+                    results.remark(
+                        "unknown-attempts",
+                        "the report does not say how many attempts each task had",
+                    );
                 }
                 for (agent, cell) in agents.iter().zip(&cells) {
                     let Some(rates) = read_cell(cell) else {
@@ -75,7 +80,8 @@ impl ResultFormat for NvidiaBenchmark {
                 }
             }
             None => {
-                let verdict = verdict.map_or_else(String::new, |verdict| format!(", and its verdict {verdict} rests on none"));
+                let verdict = verdict
+                    .map_or_else(String::new, |verdict| format!(", and its verdict {verdict} rests on none"));
                 return Err(report.fail(&format!("the report has no live evaluation of an agent{verdict}")));
             }
         }
@@ -95,12 +101,18 @@ impl Report<'_> {
 
     /// The value of a line `- NAME: VALUE`, without backticks.
     fn field(&self, name: &str) -> Option<String> {
-        let line = self.text.lines().find_map(|line| line.strip_prefix("- ")?.strip_prefix(name)?.strip_prefix(':'))?;
+        let line = self
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix("- ")?.strip_prefix(name)?.strip_prefix(':'))?;
         shown(line.trim().trim_matches('`'))
     }
 
     fn verdict(&self) -> Option<String> {
-        let words = self.text.lines().find_map(|line| line.trim_start_matches(['>', '-', ' ', '✅', '❌', '⚠', '\u{fe0f}', '*']).strip_prefix("Overall verdict:"))?;
+        let words = self.text.lines().find_map(|line| {
+            line.trim_start_matches(['>', '-', ' ', '✅', '❌', '⚠', '\u{fe0f}', '*'])
+                .strip_prefix("Overall verdict:")
+        })?;
         shown(words.trim().trim_end_matches('*').split(" — ").next()?)
     }
 
@@ -113,9 +125,12 @@ impl Report<'_> {
     /// The agents, and the cells of the row in question.
     fn rows(&self) -> Result<Option<(Vec<String>, Vec<String>)>, ResultError> {
         let rows: Vec<Vec<&str>> = self.text.lines().filter_map(cells).collect();
-        let is_head = |row: &&Vec<&str>| matches!(row.first(), Some(&("Dimension" | "Measure"))) && !row.contains(&"Question");
+        let is_head = |row: &&Vec<&str>| {
+            matches!(row.first(), Some(&("Dimension" | "Measure"))) && !row.contains(&"Question")
+        };
         let Some(head) = rows.iter().find(is_head) else { return Ok(None) };
-        let Some(row) = rows.iter().find(|row| row.first() == Some(&MEASURE) && row.len() == head.len()) else {
+        let Some(row) = rows.iter().find(|row| row.first() == Some(&MEASURE) && row.len() == head.len())
+        else {
             return Err(self.fail(&format!("its table has no row {MEASURE}")));
         };
         let first = if head.get(1) == Some(&"Num") { 2 } else { 1 };

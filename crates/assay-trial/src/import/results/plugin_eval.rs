@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use assay_store::{
-    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, ResultAttempt, ResultCheck, ResultSource, ToolResults,
+    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, ResultAttempt, ResultCheck, ResultSource,
+    ToolResults,
 };
 use serde_json::Value;
 
 use super::error::ResultError;
+use super::format::ResultFormat;
 use super::input::ResultInput;
 use super::json::{amount, entries, score_of, text_field};
-use super::ResultFormat;
 
 /// The format of `claude plugin eval`.
 pub(super) struct PluginEval;
@@ -34,17 +35,20 @@ impl ResultFormat for PluginEval {
 
     fn recognizes(&self, input: &ResultInput) -> bool {
         input.json().is_some_and(|json| {
-            json.get("schemaVersion").is_some() && json.get("suite").is_some_and(Value::is_object) && json.get("cases").is_some()
+            json.get("schemaVersion").is_some()
+                && json.get("suite").is_some_and(Value::is_object)
+                && json.get("cases").is_some()
         })
     }
 
     fn read(&self, input: &ResultInput) -> Result<ToolResults, ResultError> {
-        let Some(json) = input.json() else { return Err(ResultError::unknown(&input.path)) };
+        let Some(json) = input.json() else { return Err(ResultError::unreadable(&input.path)) };
         let fail = |reason: &str| ResultError::invalid(&input.path, reason);
         if json.get("schemaVersion").and_then(Value::as_u64) != Some(1) {
             return Err(fail("`schemaVersion` is not 1, the only version that is known"));
         }
-        let cases = json.get("cases").and_then(Value::as_array).ok_or_else(|| fail("`cases` is not a list"))?;
+        let cases =
+            json.get("cases").and_then(Value::as_array).ok_or_else(|| fail("`cases` is not a list"))?;
         let mut results = ToolResults {
             source: ResultSource {
                 format: self.name().to_owned(),
@@ -63,7 +67,7 @@ impl ResultFormat for PluginEval {
         let root = text_field(&json["suite"], "root");
         results.rerun = Some(format!(
             "claude plugin eval {} --runs {} --json out.json",
-            root.as_deref().map_or_else(|| "PLUGIN".to_owned(), crate::import::results::merge::shell_word),
+            root.as_deref().map_or_else(|| "PLUGIN".to_owned(), super::json::shell_word),
             5
         ));
         let mut seen = BTreeSet::new();
@@ -82,13 +86,15 @@ impl ResultFormat for PluginEval {
 }
 
 fn subject(json: &Value) -> Option<String> {
-    let names: Vec<String> = entries(&json["suite"], "plugins").filter_map(|plugin| text_field(plugin, "name")).collect();
+    let names: Vec<String> =
+        entries(&json["suite"], "plugins").filter_map(|plugin| text_field(plugin, "name")).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
 fn partial(json: &Value) -> Option<String> {
     let partial = json.get("partial").and_then(Value::as_bool).unwrap_or(false);
-    partial.then(|| text_field(json, "partialReason").unwrap_or_else(|| "the run was not finished".to_owned()))
+    partial
+        .then(|| text_field(json, "partialReason").unwrap_or_else(|| "the run was not finished".to_owned()))
 }
 
 fn read_case(
@@ -99,7 +105,8 @@ fn read_case(
     path: &Path,
 ) -> Result<(), ResultError> {
     let place = format!("cases[{at}]");
-    let mut name = text_field(case, "name").ok_or_else(|| ResultError::invalid(path, format!("{place}: no `name`")))?;
+    let mut name =
+        text_field(case, "name").ok_or_else(|| ResultError::invalid(path, format!("{place}: no `name`")))?;
     if !seen.insert(name.clone()) {
         results.remark("duplicate-case", format!("two cases are called {name:?}; they count as two"));
         name = format!("{name} ({})", text_field(case, "dir").unwrap_or(place.clone()));
@@ -111,11 +118,14 @@ fn read_case(
     let before = results.attempts.len();
     for (key, arm, role) in ARMS {
         let Some(runs) = arms.get(key).filter(|runs| !runs.is_null()) else { continue };
-        let runs = runs.as_array().ok_or_else(|| ResultError::invalid(path, format!("{place}: `arms.{key}` is not a list")))?;
+        let runs = runs
+            .as_array()
+            .ok_or_else(|| ResultError::invalid(path, format!("{place}: `arms.{key}` is not a list")))?;
         let index = results.arm_index(arm, role);
         for (number, run) in runs.iter().enumerate() {
             let place = format!("{place}: arms.{key}[{number}]");
-            let attempt = read_run(run, &name, index, &config).map_err(|reason| ResultError::invalid(path, format!("{place}: {reason}")))?;
+            let attempt = read_run(run, &name, index, &config)
+                .map_err(|reason| ResultError::invalid(path, format!("{place}: {reason}")))?;
             results.attempts.push(attempt);
         }
     }
@@ -134,7 +144,9 @@ fn grader_configs(case: &Value) -> BTreeMap<String, (String, bool)> {
             let tool = grader.get("config").and_then(|config| text_field(config, "tool"));
             // A grader that wants the tool unused, `max: 0`, passes if it was not opened.
             let unused = grader.pointer("/config/max").and_then(Value::as_u64) == Some(0);
-            let opens = kind == "tool_used" && tool.is_some_and(|tool| tool == "Skill" || tool.starts_with("Skill(")) && !unused;
+            let opens = kind == "tool_used"
+                && tool.is_some_and(|tool| tool == "Skill" || tool.starts_with("Skill("))
+                && !unused;
             Some((text_field(grader, "name")?, (kind, opens)))
         })
         .collect()
@@ -162,13 +174,16 @@ fn read_run(
         checks.push(ResultCheck {
             passed,
             reason: text_field(grader, "explanation"),
-            judged: grader.get("judgeVotes").is_some() || kind.is_some_and(|(kind, _)| JUDGED.contains(&kind.as_str())),
+            judged: grader.get("judgeVotes").is_some()
+                || kind.is_some_and(|(kind, _)| JUDGED.contains(&kind.as_str())),
             name,
         });
     }
     let error = match run.get("error") {
         None | Some(Value::Null) => None,
-        Some(Value::String(error)) => Some(super::json::shown(error).unwrap_or_else(|| "an error without a message".to_owned())),
+        Some(Value::String(error)) => {
+            Some(super::json::shown(error).unwrap_or_else(|| "an error without a message".to_owned()))
+        }
         Some(other) => Some(text_field(other, "message").unwrap_or_else(|| "an error".to_owned())),
     };
     let skipped = run.get("skippedPaidGraders").and_then(Value::as_bool).unwrap_or(false);
@@ -195,7 +210,10 @@ fn read_run(
 fn compare_with_folder(results: &mut ToolResults, file: &Path, root: Option<&str>, cases: &[Value]) {
     let beside = file.parent().unwrap_or(Path::new("."));
     let roots = [root.map(|root| beside.join(root)), Some(beside.to_owned())];
-    let Some(evals) = roots.into_iter().flatten().map(|root| root.join("evals")).find(|evals| evals.is_dir()) else { return };
+    let Some(evals) = roots.into_iter().flatten().map(|root| root.join("evals")).find(|evals| evals.is_dir())
+    else {
+        return;
+    };
     let Ok(found) = std::fs::read_dir(&evals) else { return };
     let known: BTreeSet<String> = cases
         .iter()
@@ -205,7 +223,9 @@ fn compare_with_folder(results: &mut ToolResults, file: &Path, root: Option<&str
         .collect();
     let mut absent: Vec<String> = found
         .flatten()
-        .filter(|entry| ["prompt.md", "case.yaml", "case.yml"].iter().any(|file| entry.path().join(file).is_file()))
+        .filter(|entry| {
+            ["prompt.md", "case.yaml", "case.yml"].iter().any(|file| entry.path().join(file).is_file())
+        })
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| !known.contains(name))
         .collect();

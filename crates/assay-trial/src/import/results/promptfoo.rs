@@ -7,9 +7,9 @@ use assay_store::{AttemptEnd, ResultAttempt, ResultCheck, ResultSource, ToolResu
 use serde_json::Value;
 
 use super::error::ResultError;
+use super::format::{ResultFormat, role_of};
 use super::input::ResultInput;
 use super::json::{amount, entries, name_of, shown, text_field};
-use super::{ResultFormat, role_of};
 
 /// The format of promptfoo's results.
 pub(super) struct PromptfooResults;
@@ -18,8 +18,16 @@ pub(super) struct PromptfooResults;
 const ERROR: u64 = 2;
 
 /// Beginnings of the types of assertions that a model decides.
-const JUDGED: [&str; 8] =
-    ["llm-rubric", "model-graded", "g-eval", "factuality", "answer-relevance", "context-", "select-best", "agent-rubric"];
+const JUDGED: [&str; 8] = [
+    "llm-rubric",
+    "model-graded",
+    "g-eval",
+    "factuality",
+    "answer-relevance",
+    "context-",
+    "select-best",
+    "agent-rubric",
+];
 
 /// The list of results, which newer versions nest in a summary.
 fn rows(json: &Value) -> Option<&Vec<Value>> {
@@ -34,15 +42,20 @@ impl ResultFormat for PromptfooResults {
 
     fn recognizes(&self, input: &ResultInput) -> bool {
         input.json().is_some_and(|json| {
-            let summary = json.get("results").is_some_and(|results| results.get("stats").is_some() || results.get("prompts").is_some());
-            let is_row = |row: &Value| row.get("promptIdx").is_some() || row.get("provider").is_some() && row.get("success").is_some();
+            let summary = json
+                .get("results")
+                .is_some_and(|results| results.get("stats").is_some() || results.get("prompts").is_some());
+            let is_row = |row: &Value| {
+                row.get("promptIdx").is_some()
+                    || row.get("provider").is_some() && row.get("success").is_some()
+            };
             rows(json).is_some_and(|rows| rows.first().map_or(summary, is_row))
         })
     }
 
     fn read(&self, input: &ResultInput) -> Result<ToolResults, ResultError> {
         let json = input.json().unwrap_or(&Value::Null);
-        let rows = rows(json).ok_or_else(|| ResultError::unknown(&input.path))?;
+        let rows = rows(json).ok_or_else(|| ResultError::unreadable(&input.path))?;
         let mut results = ToolResults {
             source: ResultSource {
                 format: self.name().to_owned(),
@@ -61,7 +74,8 @@ impl ResultFormat for PromptfooResults {
             let arm = results.arm_index(&label, role_of(&label));
             results.arms[arm].models.extend(provider(row));
             results.judges.extend(graders(row));
-            let attempt = read_row(row, arm).map_err(|reason| ResultError::invalid(&input.path, format!("results[{at}]: {reason}")))?;
+            let attempt = read_row(row, arm)
+                .map_err(|reason| ResultError::invalid(&input.path, format!("results[{at}]: {reason}")))?;
             results.attempts.push(attempt);
         }
         Ok(results)
@@ -77,7 +91,10 @@ fn provider(row: &Value) -> Option<String> {
 fn labels(rows: &[Value]) -> Vec<String> {
     let pair = |row: &Value| {
         let label = row.get("provider").and_then(|provider| text_field(provider, "label"));
-        let prompt = row.get("prompt").and_then(|prompt| text_field(prompt, "label")).or_else(|| name_of(row.get("promptIdx")));
+        let prompt = row
+            .get("prompt")
+            .and_then(|prompt| text_field(prompt, "label"))
+            .or_else(|| name_of(row.get("promptIdx")));
         (label.or_else(|| provider(row)).unwrap_or_default(), prompt.unwrap_or_default())
     };
     let pairs: Vec<(String, String)> = rows.iter().map(pair).collect();
@@ -111,10 +128,12 @@ fn read_row(row: &Value, arm: usize) -> Result<ResultAttempt, String> {
     let message = text_field(row, "error").unwrap_or_else(|| "an error without a message".to_owned());
     // Versions before `failureReason` have an error and no verdict of assertions.
     let graded = row.get("gradingResult").is_some_and(|grading| !grading.is_null());
-    let errored = failure == Some(ERROR) || failure.is_none() && !success && !graded && row.get("error").is_some_and(|error| !error.is_null());
+    let errored = failure == Some(ERROR)
+        || failure.is_none() && !success && !graded && row.get("error").is_some_and(|error| !error.is_null());
     let grading = row.get("gradingResult").unwrap_or(&Value::Null);
     let checks = entries(grading, "componentResults").map(|check| {
-        let kind = check.get("assertion").and_then(|assertion| text_field(assertion, "type")).unwrap_or_default();
+        let kind =
+            check.get("assertion").and_then(|assertion| text_field(assertion, "type")).unwrap_or_default();
         ResultCheck {
             passed: check.get("pass").and_then(Value::as_bool).unwrap_or(false),
             reason: text_field(check, "reason"),

@@ -26,7 +26,10 @@ pub fn import_results(
         return Err(ImportError::Name { what: "run", name: name.to_owned() }.into());
     }
     if results.attempts.is_empty() {
-        return Err(ResultError::invalid(path, "it has rates only, and an import needs results of cases: use `assay appraise`"));
+        return Err(ResultError::invalid(
+            path,
+            "it has rates only, and an import needs results of cases: use `assay appraise`",
+        ));
     }
     if path.is_dir() {
         return Err(ResultError::invalid(path, "results in a folder cannot be imported: name the file"));
@@ -70,7 +73,14 @@ fn cells_of(results: &ToolResults, attempt: &ResultAttempt) -> Result<BTreeMap<&
         ("outcome", if graded { Value::Null } else { text(Outcome::Infrastructure.word()) }),
         ("cluster", attempt.cluster.as_deref().map_or(Value::Null, text)),
         ("agent", text(&results.source.tool)),
-        ("model", if arm.models.len() == 1 { arm.models.first().map_or(Value::Null, |model| text(model)) } else { Value::Null }),
+        (
+            "model",
+            if arm.models.len() == 1 {
+                arm.models.first().map_or(Value::Null, |model| text(model))
+            } else {
+                Value::Null
+            },
+        ),
         ("cost_usd", number(attempt.cost_usd)),
         ("seconds", number(attempt.seconds)),
     ]))

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::{DOCUMENT_CAP, read_text};
 use assay_store::{
-    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, ResultAttempt, ResultCheck, ResultSource, ToolResults,
+    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, ResultAttempt, ResultCheck, ResultSource,
+    ToolResults,
 };
 use serde_json::Value;
 
 use super::error::ResultError;
+use super::format::{ResultFormat, remark_missing_runs};
 use super::input::{ResultContent, ResultInput};
 use super::json::{amount, entries, name_of, parse_json, text_field};
-use super::{ResultFormat, remark_missing_runs};
 
 /// The layout of skill-creator.
 pub(super) struct SkillCreatorWorkspace;
@@ -67,14 +68,16 @@ impl ResultFormat for SkillCreatorWorkspace {
 }
 
 fn is_benchmark(json: &Value) -> bool {
-    json.get("run_summary").is_some() && entries(json, "runs").all(|run| run.get("configuration").is_some())
+    json.get("run_summary").is_some()
+        && entries(json, "runs").all(|run| run.get("configuration").is_some())
         && json.get("runs").is_some()
 }
 
 /// The folder of the last iteration, and how many there are.
 fn last_iteration(folder: &Path) -> (PathBuf, usize) {
     let number = |path: &PathBuf| path.file_name()?.to_str()?.strip_prefix("iteration-")?.parse::<u64>().ok();
-    let mut found: Vec<PathBuf> = subfolders(folder).into_iter().filter(|path| number(path).is_some()).collect();
+    let mut found: Vec<PathBuf> =
+        subfolders(folder).into_iter().filter(|path| number(path).is_some()).collect();
     found.sort_by_key(number);
     let count = found.len();
     (found.pop().unwrap_or_else(|| folder.to_owned()), count)
@@ -101,8 +104,10 @@ fn runs_below(iteration: &Path) -> Vec<(String, String, PathBuf)> {
             if role(&name) == ArmRole::Unnamed {
                 continue;
             }
-            let numbered: Vec<PathBuf> =
-                subfolders(&configuration).into_iter().filter(|run| file_name(run).starts_with("run-")).collect();
+            let numbered: Vec<PathBuf> = subfolders(&configuration)
+                .into_iter()
+                .filter(|run| file_name(run).starts_with("run-"))
+                .collect();
             let folders = if numbered.is_empty() { vec![configuration] } else { numbered };
             runs.extend(folders.into_iter().map(|folder| (file_name(&eval), name.clone(), folder)));
         }
@@ -112,7 +117,9 @@ fn runs_below(iteration: &Path) -> Vec<(String, String, PathBuf)> {
 
 fn read_document(path: &Path) -> Result<Option<Value>, ResultError> {
     match read_text(path, DOCUMENT_CAP) {
-        Ok(text) => parse_json(&text).map(Some).map_err(|error| ResultError::invalid(path, format!("not valid JSON: {error}"))),
+        Ok(text) => parse_json(&text)
+            .map(Some)
+            .map_err(|error| ResultError::invalid(path, format!("not valid JSON: {error}"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ResultError::Read { path: path.to_owned(), source }),
     }
@@ -121,14 +128,20 @@ fn read_document(path: &Path) -> Result<Option<Value>, ResultError> {
 fn read_workspace(results: &mut ToolResults, folder: &Path) -> Result<(), ResultError> {
     let (iteration, count) = last_iteration(folder);
     if count > 1 {
-        results.unused.push(format!("{} earlier iterations: each has another version of the skill", count - 1));
+        results
+            .unused
+            .push(format!("{} earlier iterations: each has another version of the skill", count - 1));
     }
     results.source.files = vec![iteration.clone()];
     for (case, configuration, run) in runs_below(&iteration) {
         let arm = results.arm_index(&configuration, role(&configuration));
         let mut attempt = match read_document(&run.join("grading.json"))? {
-            Some(grading) => read_grading(&grading).map_err(|reason| ResultError::invalid(&run.join("grading.json"), reason))?,
-            None => ResultAttempt { end: AttemptEnd::Skipped("it has no grading.json".to_owned()), ..ResultAttempt::default() },
+            Some(grading) => read_grading(&grading)
+                .map_err(|reason| ResultError::invalid(&run.join("grading.json"), reason))?,
+            None => ResultAttempt {
+                end: AttemptEnd::Skipped("it has no grading.json".to_owned()),
+                ..ResultAttempt::default()
+            },
         };
         if let Some(timing) = read_document(&run.join("timing.json"))? {
             attempt.seconds = amount(&timing, "total_duration_seconds").or(attempt.seconds);
@@ -143,7 +156,8 @@ fn read_workspace(results: &mut ToolResults, folder: &Path) -> Result<(), Result
 
 fn read_grading(grading: &Value) -> Result<ResultAttempt, String> {
     let checks = read_checks(grading);
-    let given = grading.get("summary").and_then(|summary| summary.get("pass_rate")).filter(|rate| !rate.is_null());
+    let given =
+        grading.get("summary").and_then(|summary| summary.get("pass_rate")).filter(|rate| !rate.is_null());
     let score = match given {
         Some(rate) => Some(rate.as_f64().ok_or("`summary.pass_rate` is not a number")?),
         None => None,
@@ -152,7 +166,11 @@ fn read_grading(grading: &Value) -> Result<ResultAttempt, String> {
     let counted = (!checks.is_empty())
         .then(|| checks.iter().filter(|check| check.passed).count() as f64 / checks.len() as f64);
     let score = counted.or(score);
-    let end = if score.is_none() { AttemptEnd::Skipped("it has no expectation".to_owned()) } else { AttemptEnd::Graded };
+    let end = if score.is_none() {
+        AttemptEnd::Skipped("it has no expectation".to_owned())
+    } else {
+        AttemptEnd::Graded
+    };
     let seconds = grading.get("timing").and_then(|timing| amount(timing, "total_duration_seconds"));
     Ok(ResultAttempt { end, score, checks, seconds, ..ResultAttempt::default() })
 }
@@ -172,7 +190,8 @@ fn read_benchmark(results: &mut ToolResults, json: &Value, path: &Path) -> Resul
     let mut seen: BTreeMap<(usize, String, String), usize> = BTreeMap::new();
     for (at, run) in entries(json, "runs").enumerate() {
         let fail = |reason: &str| ResultError::invalid(path, format!("runs[{at}]: {reason}"));
-        let configuration = text_field(run, "configuration").ok_or_else(|| fail("`configuration` is not a name"))?;
+        let configuration =
+            text_field(run, "configuration").ok_or_else(|| fail("`configuration` is not a name"))?;
         let id = name_of(run.get("eval_id"));
         let case = match (id, text_field(run, "eval_name")) {
             (Some(id), Some(name)) => format!("{id} {name}"),
@@ -186,7 +205,11 @@ fn read_benchmark(results: &mut ToolResults, json: &Value, path: &Path) -> Resul
             None | Some(Value::Null) => None,
             Some(rate) => Some(rate.as_f64().ok_or_else(|| fail("`result.pass_rate` is not a number"))?),
         };
-        let end = if score.is_none() { AttemptEnd::Skipped("it has no pass rate".to_owned()) } else { AttemptEnd::Graded };
+        let end = if score.is_none() {
+            AttemptEnd::Skipped("it has no pass rate".to_owned())
+        } else {
+            AttemptEnd::Graded
+        };
         results.attempts.push(ResultAttempt {
             arm,
             case,
@@ -199,7 +222,10 @@ fn read_benchmark(results: &mut ToolResults, json: &Value, path: &Path) -> Resul
     }
     for ((_, case, number), count) in seen {
         if count > 1 {
-            results.remark("duplicate-case", format!("{case:?} has {count} results of run {number}; they count as repetitions"));
+            results.remark(
+                "duplicate-case",
+                format!("{case:?} has {count} results of run {number}; they count as repetitions"),
+            );
         }
     }
     describe(results, json);

@@ -7,7 +7,8 @@ use assay_store::{AttemptEnd, ResultAttempt, ResultSource, ToolResults};
 use assay_table::{ReadError, TableReader, Value};
 
 use super::error::ResultError;
-use super::{json, role_of};
+use super::format::role_of;
+use super::json;
 
 /// Most rows of a table.
 const ROWS: usize = 1_000_000;
@@ -21,9 +22,40 @@ pub struct ResultColumns {
 
 /// Each meaning, and the names under which tables have it; the first that a table has counts.
 const COLUMNS: [(&str, &[&str]); 8] = [
-    ("task", &["task", "case", "task_id", "case_id", "task_name", "test", "scenario", "instance_id", "eval_id", "eval_name", "id"]),
-    ("condition", &["condition", "arm", "variant", "configuration", "config", "mode", "treatment", "group", "skill_mode"]),
-    ("score", &["score", "passed", "pass", "reward", "success", "solved", "resolved", "correct", "pass_rate"]),
+    (
+        "task",
+        &[
+            "task",
+            "case",
+            "task_id",
+            "case_id",
+            "task_name",
+            "test",
+            "scenario",
+            "instance_id",
+            "eval_id",
+            "eval_name",
+            "id",
+        ],
+    ),
+    (
+        "condition",
+        &[
+            "condition",
+            "arm",
+            "variant",
+            "configuration",
+            "config",
+            "mode",
+            "treatment",
+            "group",
+            "skill_mode",
+        ],
+    ),
+    (
+        "score",
+        &["score", "passed", "pass", "reward", "success", "solved", "resolved", "correct", "pass_rate"],
+    ),
     ("cluster", &["cluster", "task_cluster"]),
     ("model", &["model", "model_id"]),
     ("error", &["error", "error_message", "exception"]),
@@ -47,7 +79,9 @@ impl ResultColumns {
 
 /// A name of a column in another form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid column {0:?}: expected MEANING=NAME, with task, condition, score, cluster, model, error, cost or opened")]
+#[error(
+    "invalid column {0:?}: expected MEANING=NAME, with task, condition, score, cluster, model, error, cost or opened"
+)]
 pub struct ResultColumnError(String);
 
 /// Whether a file has the extension of a table.
@@ -131,8 +165,13 @@ pub(super) fn read_table(path: &Path, named: &ResultColumns) -> Result<ToolResul
         results.remark("skipped-rows", format!("{skipped} rows cannot be used; {first}"));
     }
     let used: BTreeSet<usize> = places.places.into_iter().flatten().collect();
-    let others: Vec<&str> =
-        reader.columns().iter().enumerate().filter(|(at, _)| !used.contains(at)).map(|(_, name)| name.as_str()).collect();
+    let others: Vec<&str> = reader
+        .columns()
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !used.contains(at))
+        .map(|(_, name)| name.as_str())
+        .collect();
     if !others.is_empty() {
         results.unused.push(format!("the columns {}", others.join(", ")));
     }

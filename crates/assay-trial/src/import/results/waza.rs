@@ -5,14 +5,15 @@
 use std::path::Path;
 
 use assay_store::{
-    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, ResultAttempt, ResultCheck, ResultSource, ToolResults,
+    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, ResultAttempt, ResultCheck, ResultSource,
+    ToolResults,
 };
 use serde_json::Value;
 
 use super::error::ResultError;
+use super::format::{ResultFormat, remark_missing_runs};
 use super::input::ResultInput;
 use super::json::{amount, entries, text_field};
-use super::{ResultFormat, remark_missing_runs};
 
 /// The format of waza's results.
 pub(super) struct WazaResults;
@@ -31,7 +32,7 @@ impl ResultFormat for WazaResults {
     }
 
     fn read(&self, input: &ResultInput) -> Result<ToolResults, ResultError> {
-        let Some(json) = input.json() else { return Err(ResultError::unknown(&input.path)) };
+        let Some(json) = input.json() else { return Err(ResultError::unreadable(&input.path)) };
         let config = json.get("config").unwrap_or(&Value::Null);
         let mut results = ToolResults {
             source: ResultSource {
@@ -44,7 +45,10 @@ impl ResultFormat for WazaResults {
             own_tasks: true,
             scores_failures: true,
             judges: text_field(config, "judge_model").into_iter().collect(),
-            unused: vec!["weighted scores, transcripts and token counts: an attempt counts as passed or not".to_owned()],
+            unused: vec![
+                "weighted scores, transcripts and token counts: an attempt counts as passed or not"
+                    .to_owned(),
+            ],
             ..ToolResults::default()
         };
         let model = text_field(config, "model_id");
@@ -65,7 +69,8 @@ impl ResultFormat for WazaResults {
                     delta: mean_impact(json),
                     rounding: 1e-6,
                     rule: DeltaRule::ByCase,
-                    verdict: verdict.map(|shown| if shown { "significant" } else { "not significant" }.to_owned()),
+                    verdict: verdict
+                        .map(|shown| if shown { "significant" } else { "not significant" }.to_owned()),
                     ..PublishedComparison::default()
                 });
             }
@@ -104,13 +109,18 @@ fn read_outcome(
     let arm = results.arm_index(name, role);
     results.arms[arm].models.extend(outcome.get("config").and_then(|config| text_field(config, "model_id")));
     let tasks = outcome.get("tasks").and_then(Value::as_array);
-    let tasks = tasks.ok_or_else(|| ResultError::invalid(path, format!("`tasks` of {name} is not a list")))?;
+    let tasks =
+        tasks.ok_or_else(|| ResultError::invalid(path, format!("`tasks` of {name} is not a list")))?;
     let mut seen = std::collections::BTreeSet::new();
     for (at, task) in tasks.iter().enumerate() {
         let place = format!("tasks[{at}] of {name}");
-        let case = text_field(task, "test_id").ok_or_else(|| ResultError::invalid(path, format!("{place}: no `test_id`")))?;
+        let case = text_field(task, "test_id")
+            .ok_or_else(|| ResultError::invalid(path, format!("{place}: no `test_id`")))?;
         if !seen.insert(case.clone()) {
-            results.remark("duplicate-case", format!("two tasks are called {case:?}; their runs count as repetitions of one"));
+            results.remark(
+                "duplicate-case",
+                format!("two tasks are called {case:?}; their runs count as repetitions of one"),
+            );
         }
         let runs: Vec<&Value> = entries(task, "runs").collect();
         if runs.is_empty() {
