@@ -4,6 +4,7 @@
 //! records from a store, [`analyze`] needs none; [`Report`] is the result: the arms, their
 //! comparisons with the baseline, and the tasks.
 
+pub mod appraise;
 mod arms;
 mod asked_question;
 pub mod audited;

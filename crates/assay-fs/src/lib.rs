@@ -26,6 +26,7 @@ mod replace;
 mod system;
 pub mod tree;
 pub mod walk;
+mod zip;
 
 pub use access::restore_access;
 pub use beneath::{Content, read_beneath, read_beneath_up_to, read_within};
@@ -45,3 +46,4 @@ pub use replace::{replace_file, replace_file_with};
 #[cfg(target_os = "linux")]
 pub use system::is_open_in_memory;
 pub use system::{is_in_memory, pid_namespace};
+pub use zip::{ZipArchive, ZipError, ZipMember};

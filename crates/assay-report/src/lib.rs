@@ -3,6 +3,7 @@
 //! Renderers format results and compute none. Names from skills, tasks and models are untrusted:
 //! each renderer escapes them for its medium.
 
+mod appraisal;
 mod audit;
 mod cells;
 mod columns;
@@ -37,6 +38,9 @@ mod trial_text;
 mod view;
 mod wrap;
 
+pub use appraisal::{
+    appraisal_badge, appraisal_html, appraisal_markdown, appraisal_sentence, appraisal_text,
+};
 pub use audit::{align_columns, audit_text};
 pub use comparison_text::comparison_text;
 pub use diagnosis::diagnosis_text;

@@ -25,15 +25,22 @@ impl Renderer for Markdown {
 }
 
 fn page(document: &Document) -> String {
+    page_of("Run", document)
+}
+
+/// A document as a page whose title begins with these words.
+pub(crate) fn page_of(kind: &str, document: &Document) -> String {
     let mut text = match document.outcome.as_str() {
-        "" => format!("# Run {}\n\n", code(&document.run)),
-        outcome => format!("# Run {} · {}\n\n", code(&document.run), words(outcome)),
+        "" => format!("# {kind} {}\n\n", code(&document.run)),
+        outcome => format!("# {kind} {} · {}\n\n", code(&document.run), words(outcome)),
     };
     if let Some(warning) = document.demonstration {
         text.push_str(&format!("> **{}**\n\n", words(warning)));
     }
     for line in [&document.answer, &document.provenance, &document.facts] {
-        text.push_str(&format!("{}\n\n", words(line)));
+        if !line.is_empty() {
+            text.push_str(&format!("{}\n\n", words(line)));
+        }
     }
     list(&mut text, &document.notes);
     for section in &document.sections {

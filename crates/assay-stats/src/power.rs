@@ -33,6 +33,23 @@ pub(crate) fn mde_of(sample: &Sample, m: usize) -> Option<f64> {
     detectable(&sample.moments(), sample.n, m)
 }
 
+/// The probability with which a verdict detects a true lift of `effect` at these tasks, repetitions and the observed variance,
+/// in a family of `m` comparisons: the power at which `effect` is the smallest detectable lift, by bisection. Between .0001
+/// and .9999. `None` under 5 tasks or clusters, and with an effect that is not above 0.
+pub fn power_to_detect(tasks: &[PairedTask], m: usize, effect: f64) -> Option<f64> {
+    let sample = Sample::of(tasks);
+    if !sample.has(FEWEST_UNITS) || !effect.is_finite() || effect <= 0.0 {
+        return None;
+    }
+    let moments = sample.moments();
+    let (mut low, mut high) = (1e-4, 1.0 - 1e-4);
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        if detectable_at(&moments, sample.n, m, middle)? <= effect { low = middle } else { high = middle }
+    }
+    Some(f64::midpoint(low, high))
+}
+
 /// The number of tasks that detect a lift of `effect` with 80% power, at these repetitions and the
 /// observed variance, in a family of `m` comparisons; at least 5.
 ///
@@ -91,11 +108,48 @@ fn smallest(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> O
 }
 
 fn detectable(moments: &Moments, n: f64, m: usize) -> Option<f64> {
-    let (decides, misses) = (Quantiles::of(n, 0.5 * alpha(m))?, Quantiles::of(n, MISSED)?);
+    detectable_at(moments, n, m, 1.0 - MISSED)
+}
+
+/// The lift that is detected with a power. Below one half the quantile of the power is negative.
+fn detectable_at(moments: &Moments, n: f64, m: usize, power: f64) -> Option<f64> {
+    let decides = Quantiles::of(n, 0.5 * alpha(m))?;
+    let (sign, tail) = if power > 0.5 { (1.0, 1.0 - power) } else { (-1.0, power) };
+    // At one half the quantile is 0, and close to it as good as that.
+    let (plain, shrunk) = match Quantiles::of(n, tail) {
+        Some(misses) => (misses.plain, misses.shrunk),
+        None => (0.0, 0.0),
+    };
     let both = Quantiles {
-        plain: decides.plain + misses.plain,
-        shrunk: decides.shrunk + misses.shrunk,
+        plain: (decides.plain + sign * plain).max(0.0),
+        shrunk: (decides.shrunk + sign * shrunk).max(0.0),
         pseudo: PSEUDO,
     };
     Some(moments.half(n, both))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_power_at_the_detectable_effect_is_eighty_percent() {
+        let tasks: Vec<PairedTask> = [0.5, 0.25, 0.0, 0.75, 0.25, 0.5, -0.25, 0.25]
+            .iter()
+            .map(|lift| PairedTask {
+                arm: vec![0.5 + lift / 2.0; 4],
+                base: vec![0.5 - lift / 2.0; 4],
+                cluster: None,
+            })
+            .collect();
+        let effect = mde(&tasks, 1).unwrap();
+        assert!((power_to_detect(&tasks, 1, effect).unwrap() - 0.8).abs() < 1e-6);
+        let powers: Vec<f64> = [0.01, 0.1, 0.2, 0.3, 0.5, 1.0]
+            .iter()
+            .map(|effect| power_to_detect(&tasks, 1, *effect).unwrap())
+            .collect();
+        assert!(powers.is_sorted() && powers[0] < 0.05 && powers[5] > 0.99, "{powers:?}");
+        assert_eq!(power_to_detect(&tasks[..4], 1, 0.5), None);
+        assert_eq!(power_to_detect(&tasks, 1, 0.0), None);
+    }
 }

@@ -49,6 +49,7 @@ mod signature;
 mod spec;
 mod step_record;
 mod store;
+mod tool_results;
 mod verified;
 #[cfg(target_os = "linux")]
 mod work;
@@ -105,3 +106,7 @@ pub use spec::trial::{
 };
 pub use step_record::StepRecord;
 pub use store::{IMPORTED_SPECIFICATION, Store};
+pub use tool_results::{
+    ArmRole, AttemptEnd, DeltaRule, PublishedComparison, PublishedRates, ResultArm, ResultAttempt,
+    ResultCheck, ResultRemark, ResultSource, ToolResults,
+};

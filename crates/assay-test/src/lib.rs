@@ -6,6 +6,7 @@
 
 mod fuzz;
 mod http;
+mod zip;
 
 use std::env;
 use std::fs::File;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub use fuzz::{fuzz, shared_seeds};
 pub use http::{HttpReply, HttpRequest, serve_http};
+pub use zip::store_members;
 
 /// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.
 pub const NEEDS: [&str; 14] = [

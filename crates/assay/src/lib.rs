@@ -130,6 +130,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Command::Gate(args) => commands::gate::run(&args, &settings, &ui),
         Command::Judge(args) => commands::judge::run(&args, &settings, &ui),
         Command::View(args) => commands::view::run(&args, &settings, &ui),
+        Command::Appraise(args) => commands::appraise::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),
         Command::Audit(args) => commands::audit::run(&args, &settings, &ui),

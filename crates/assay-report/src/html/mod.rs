@@ -10,6 +10,9 @@ use crate::plot::{DARK, Plot};
 use crate::sections::document;
 use crate::{Renderer, Style};
 
+/// The words before the name of a run.
+const REPORT: &str = "assay report";
+
 const STYLE: &str = include_str!("style.css");
 
 /// A page for screen and print.
@@ -34,13 +37,18 @@ pub fn report_style() -> String {
 pub fn run_html(report: &Report, links: &dyn Links) -> String {
     let document = document(report);
     let mut html = String::new();
-    header(&mut html, &document);
+    header(&mut html, REPORT, &document);
     sections(&mut html, &document, links);
     html
 }
 
 /// A document as a page.
 pub(crate) fn page(document: &Document) -> String {
+    page_of(REPORT, document)
+}
+
+/// A document as a page whose title begins with these words.
+pub(crate) fn page_of(kind: &str, document: &Document) -> String {
     let run = escape(&document.run);
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -50,7 +58,7 @@ pub(crate) fn page(document: &Document) -> String {
          <title>assay: {run}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
         report_style()
     );
-    header(&mut html, document);
+    header(&mut html, kind, document);
     html.push_str("<main>\n");
     sections(&mut html, document, &());
     html.push_str("</main>\n</body>\n</html>\n");
@@ -58,7 +66,7 @@ pub(crate) fn page(document: &Document) -> String {
 }
 
 /// The title, the answer, and where the figures come from.
-fn header(html: &mut String, document: &Document) {
+fn header(html: &mut String, kind: &str, document: &Document) {
     html.push_str("<header>\n");
     if let Some(warning) = document.demonstration {
         html.push_str(&format!("<p class=\"demonstration\" role=\"note\">{}</p>\n", words(warning)));
@@ -67,7 +75,7 @@ fn header(html: &mut String, document: &Document) {
         "" => String::new(),
         outcome => format!(" <span>{}</span>", escape(outcome)),
     };
-    html.push_str(&format!("<h1><span>assay report</span> {}{outcome}</h1>\n", escape(&document.run)));
+    html.push_str(&format!("<h1><span>{kind}</span> {}{outcome}</h1>\n", escape(&document.run)));
     for (class, text) in
         [("answer", &document.answer), ("provenance", &document.provenance), ("facts", &document.facts)]
     {

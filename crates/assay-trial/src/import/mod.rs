@@ -12,6 +12,7 @@ mod exception;
 mod exported;
 mod harbor;
 mod options;
+pub mod results;
 mod roles;
 pub mod rubric_experiment;
 mod table;

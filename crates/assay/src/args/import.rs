@@ -29,6 +29,7 @@ pub(crate) enum ImportWhat {
     SkillsBench(ImportSkillsBenchArgs),
     #[command(name = "jsonl-benchflow")]
     BenchFlow(ImportBenchFlowArgs),
+    Results(ImportResultsArgs),
     Rubric(ImportRubricArgs),
     Run(ImportRunArgs),
 }
@@ -133,6 +134,28 @@ pub(crate) struct ImportSkillsBenchArgs {
 pub(crate) struct ImportBenchFlowArgs {
     #[command(flatten)]
     pub(crate) file: ResultFile,
+}
+
+/// Import results of an evaluation tool, in any format that `appraise` reads
+///
+/// Use it for the full report on results that `assay appraise` gives a first opinion on. Errored and skipped runs become
+/// infrastructure errors, whatever the tool made of them. Results that cannot be used are listed, and the exit status is
+/// then 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay import results aggregate-result.json
+  assay import results promptfoo.json --name prompts --baseline plain")]
+pub(crate) struct ImportResultsArgs {
+    /// File with the results of one evaluation
+    pub(crate) file: PathBuf,
+    /// Name of the run [default: name of the file]
+    #[arg(long, visible_alias = "run", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArgs,
+    /// Column of a table with a meaning, such as task=instance_id; repeatable
+    #[arg(long = "column", value_name = "MEANING=NAME")]
+    pub(crate) columns: Vec<String>,
 }
 
 /// Import a run from a file that `assay export run` wrote

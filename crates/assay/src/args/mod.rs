@@ -1,6 +1,7 @@
 //! The definitions of the command line: the arguments of every command, in a file each. They import no command.
 
 pub(crate) mod agent;
+pub(crate) mod appraise;
 pub mod audit;
 pub(crate) mod compare;
 pub mod completions;
@@ -38,6 +39,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use self::agent::AgentArgs;
+use self::appraise::AppraiseArgs;
 use self::audit::{AuditArgs, AuditWhat};
 use self::compare::CompareArgs;
 use self::completions::CompletionsArgs;
@@ -138,7 +140,7 @@ const GLOBAL: &str = "Global options";
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
     ("Experiments", &["init", "draft", "task", "plan", "run", "worker"]),
-    ("Results", &["show", "view", "report", "compare", "gate", "audit", "judge"]),
+    ("Results", &["appraise", "show", "view", "report", "compare", "gate", "audit", "judge"]),
     ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
     ("Lab", &["lab"]),
@@ -207,9 +209,9 @@ pub enum Format {
     /// Human-readable text
     #[value(alias = "human")]
     Terminal,
-    /// Markdown; `report` only
+    /// Markdown; `report` and `appraise`
     Markdown,
-    /// One self-contained page; `report` and `audit show`
+    /// One self-contained page; `report`, `appraise` and `audit show`
     Html,
     /// JSON; some commands print JSON Lines, and their help says so
     Json,
@@ -264,6 +266,7 @@ pub(crate) enum Command {
     Gate(Box<GateArgs>),
     Judge(JudgeArgs),
     Report(ReportArgs),
+    Appraise(AppraiseArgs),
     Compare(CompareArgs),
     Audit(AuditArgs),
     Trace(TraceArgs),
@@ -282,6 +285,9 @@ pub(crate) enum Command {
 impl Command {
     /// Whether its result can be a page.
     pub(crate) fn makes_pages(&self) -> bool {
-        matches!(self, Self::Report(_) | Self::Audit(AuditArgs { what: AuditWhat::Show(_) }))
+        matches!(
+            self,
+            Self::Appraise(_) | Self::Report(_) | Self::Audit(AuditArgs { what: AuditWhat::Show(_) })
+        )
     }
 }

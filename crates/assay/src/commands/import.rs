@@ -5,6 +5,7 @@ mod rubric;
 use std::path::Path;
 
 use assay_store::import_run;
+use assay_trial::import::results::{import_results, read_results};
 use assay_trial::import::{
     AnalysisOptions, BenchmarkLayout, ImportOptions, ImportedTable, PrimaryOption, TableColumns,
     TableOptions, benchmark, harbor, name_of_file, name_of_folders, name_of_table, parse_filter,
@@ -12,9 +13,10 @@ use assay_trial::import::{
 };
 use serde_json::json;
 
+use super::appraise::parse_columns;
 use crate::args::import::{
-    AnalysisArgs, ImportArgs, ImportHarborArgs, ImportRunArgs, ImportTableArgs, ImportWhat, OutcomeOption,
-    ResultFile,
+    AnalysisArgs, ImportArgs, ImportHarborArgs, ImportResultsArgs, ImportRunArgs, ImportTableArgs,
+    ImportWhat, OutcomeOption, ResultFile,
 };
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             from_benchmark(&args.file, BenchmarkLayout::SkillsBench, settings, ui)
         }
         ImportWhat::BenchFlow(args) => from_benchmark(&args.file, BenchmarkLayout::BenchFlow, settings, ui),
+        ImportWhat::Results(args) => from_results(args, settings, ui),
         ImportWhat::Rubric(args) => rubric::run(args, ui),
         ImportWhat::Run(args) => from_archive(args, settings, ui),
     }
@@ -118,6 +121,14 @@ fn from_benchmark(
     let store = machine::read_store(&settings.store)?;
     let imported = benchmark(&store, &args.file, layout, &name, &analysis(&args.analysis)?)?;
     print_table(&imported, &args.file, ui)
+}
+
+fn from_results(args: &ImportResultsArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let file = &args.file;
+    let name = args.name.clone().unwrap_or_else(|| name_of_file(file));
+    let results = read_results(file, &parse_columns(&args.columns)?)?;
+    let store = machine::read_store(&settings.store)?;
+    print_table(&import_results(&store, &results, &name, &analysis(&args.analysis)?)?, file, ui)
 }
 
 fn print_table(imported: &ImportedTable, file: &Path, ui: &Ui) -> Result<Status, Failure> {

@@ -1,6 +1,7 @@
 //! One file a command: parse, call, print.
 
 pub(crate) mod agent;
+pub(crate) mod appraise;
 pub mod audit;
 pub(crate) mod compare;
 pub mod completions;

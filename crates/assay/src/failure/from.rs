@@ -2,10 +2,12 @@
 
 use std::error::Error as _;
 
+use assay_analysis::appraise::AppraisalError;
 use assay_model::ModelError;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
 use assay_skill::corpus::input::InputError;
 use assay_store::{ArchiveError, StoreError};
+use assay_trial::import::results::ResultError;
 use assay_trial::import::rubric_experiment::RubricExperimentError;
 use assay_trial::import::{ImportError, ImportOptionError, count_lines};
 use assay_trial::task_check::TaskCheckError;
@@ -349,6 +351,32 @@ impl From<RubricExperimentError> for Failure {
             }
             error @ RubricExperimentError::Folder { .. } => Self::bad_input(error.to_string()),
         }
+    }
+}
+
+impl From<ResultError> for Failure {
+    fn from(error: ResultError) -> Self {
+        let hint = error.hint();
+        match error {
+            ResultError::Import(error) => error.into(),
+            ResultError::Read { ref path, ref source } => {
+                Self::bad_input(format!("cannot read {}: {source}", path.display()))
+            }
+            error => hinted(Self::bad_input(error.to_string()), hint),
+        }
+    }
+}
+
+impl From<AppraisalError> for Failure {
+    fn from(error: AppraisalError) -> Self {
+        hinted(Self::bad_input(error.to_string()), error.hint())
+    }
+}
+
+fn hinted(failure: Failure, hint: Option<&'static str>) -> Failure {
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
     }
 }
 

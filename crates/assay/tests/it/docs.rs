@@ -94,6 +94,13 @@ const ROWS: &[(&str, How)] = &[
     ("assay run examples/agents.toml", Elsewhere("docs::the_example_with_real_agents_runs")),
     ("assay --store again run examples/agents.toml", Elsewhere("agents")),
     ("assay init experiment my-suite", Elsewhere("docs::guides")),
+    ("assay appraise", Elsewhere("appraise")),
+    ("assay import results", Elsewhere("appraise")),
+    (
+        "examples/study/appraise-folder",
+        Not("needs the shared data; appraise::the_study_is_what_its_script_writes runs it"),
+    ),
+    ("claude plugin eval", Not(KEY)),
     ("assay import run", Elsewhere("export_run")),
     ("assay export run", Elsewhere("export_run")),
     ("assay import rubric", Elsewhere("rubrics")),

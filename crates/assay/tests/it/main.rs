@@ -5,6 +5,7 @@
 mod access;
 mod advice;
 mod agents;
+mod appraise;
 mod audit;
 mod audit_calibrated;
 mod audit_figures;
