@@ -7,9 +7,9 @@ use csv::{ReaderBuilder, Terminator, WriterBuilder};
 pub(crate) fn write_rows(rows: &[Vec<&str>]) -> String {
     let mut writer = WriterBuilder::new().flexible(true).terminator(Terminator::CRLF).from_writer(Vec::new());
     for row in rows {
-        let cells = row.iter().map(|cell| match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-            true => format!("'{cell}"),
-            false => (*cell).to_owned(),
+        let cells = row.iter().map(|cell| {
+            let guard = if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+            format!("{guard}{cell}")
         });
         // Memory takes every row, and rows may differ in length.
         if writer.write_record(cells).is_err() {
