@@ -12,11 +12,11 @@ use assay_skill::Package;
 use serde_json::Value;
 
 use crate::author::DraftAuthor;
-use crate::error::{DraftError, Existing, InputFault, SkillFault};
 use crate::directives::{
     DIRECTIVES_FILE, DraftDirective, DraftDirectives, count_measurable, is_worth_measuring, list_directives,
     record_infeasible,
 };
+use crate::error::{DraftError, Existing, InputFault, SkillFault};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::evidence::EvidenceModels;
 use crate::experiment;
@@ -24,9 +24,9 @@ use crate::first_message::Redact;
 use crate::folder::{DraftFolder, DraftState, make_folder};
 use crate::forecast::{DraftForecast, forecast_draft};
 use crate::host::DraftHost;
-use crate::probe::{apply_probe, probe_directives};
 use crate::input_files::{copy_inputs, list_inputs};
 use crate::intents::{DraftIntents, read_intents};
+use crate::probe::{apply_probe, probe_directives};
 use crate::prompts::versions;
 use crate::solvers::{SolverOptions, check_payment, check_solver, run_solvers};
 use crate::sources::Intent;
@@ -285,7 +285,10 @@ impl Draft<'_> {
         if self.complete(DraftStage::Solvers)? || names.is_empty() {
             return stopped(!names.is_empty());
         }
-        self.write_new("experiment.toml", &experiment::experiment(&name, has_rubrics, self.options.counterfactual))?;
+        self.write_new(
+            "experiment.toml",
+            &experiment::experiment(&name, has_rubrics, self.options.counterfactual),
+        )?;
         let tasks: Vec<PathBuf> = names.iter().map(|name| self.folder.task_folder(name)).collect();
         let reviews = self.folder.path_of("reviews");
         host.write_reviews(&tasks, &self.subject.packages, &reviews).map_err(DraftError::Host)?;

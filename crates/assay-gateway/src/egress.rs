@@ -131,7 +131,7 @@ impl ConnectionService for EgressShared {
     }
 
     fn serve_connection(&self, number: u64, stream: Stream) {
-        self.serve(number, stream);
+        self.serve(number, &stream);
     }
 
     fn forget_connection(&self, number: u64) {
@@ -145,7 +145,7 @@ impl ConnectionService for EgressShared {
 
 impl EgressShared {
     /// Serves one request, and the tunnel or reply that follows.
-    fn serve(&self, number: u64, stream: Stream) {
+    fn serve(&self, number: u64, stream: &Stream) {
         let mut conn = Conn::new(stream.clone());
         let destination = match Destination::read(&mut conn) {
             Ok(destination) => destination,
@@ -171,7 +171,7 @@ impl EgressShared {
         };
         connection.address = far.peer_addr().ok();
         (connection.sent, connection.received) =
-            self.relay(number, conn, &stream, far, &destination).unwrap_or_default();
+            self.relay(number, conn, stream, far, &destination).unwrap_or_default();
         self.record_connection(connection);
     }
 

@@ -25,9 +25,9 @@ const WORD_LETTERS: usize = 3;
 /// Most letters of a file's ending, which is kept.
 const ENDING_LETTERS: usize = 5;
 
-/// The most that a number changes, as a part of itself. Data that is on one side of a limit should stay there, so that a task
+/// The most that a number changes, in percent of itself. Data that is on one side of a limit should stay there, so that a task
 /// works with both.
-const NUMBER_SHARE: f64 = 0.3;
+const NUMBER_PERCENT: u64 = 30;
 
 /// A phrase and what takes its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,7 +178,10 @@ fn replace_parts(phrase: &str, seed: u64) -> String {
 /// Bytes that depend on a text and a seed.
 fn draw_bytes(text: &str, seed: u64) -> Vec<u8> {
     let hex = Digest::of(format!("counterfactual {seed} {text}").as_bytes()).hex();
-    hex.as_bytes().chunks(2).filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    hex.as_bytes()
+        .chunks(2)
+        .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
 }
 
 /// A word of the same length and case that can be spoken and means nothing.
@@ -186,14 +189,15 @@ fn replace_word(word: &str, seed: u64) -> String {
     const CONSONANTS: &[u8] = b"bdfgklmnprstvz";
     const VOWELS: &[u8] = b"aeiou";
     let bytes = draw_bytes(&word.to_ascii_lowercase(), seed);
-    let starts_with_vowel = bytes.last().is_some_and(|byte| byte % 3 == 0);
+    let starts_with_vowel = bytes.last().is_some_and(|byte| byte.is_multiple_of(3));
     let letter = |at: usize| {
-        let signs = if (at % 2 == 0) == starts_with_vowel { VOWELS } else { CONSONANTS };
+        let signs = if at.is_multiple_of(2) == starts_with_vowel { VOWELS } else { CONSONANTS };
         char::from(signs[usize::from(bytes[at % bytes.len()]) % signs.len()])
     };
-    let made = word.chars().enumerate().map(|(at, own)| {
-        if own.is_ascii_uppercase() { letter(at).to_ascii_uppercase() } else { letter(at) }
-    });
+    let made = word
+        .chars()
+        .enumerate()
+        .map(|(at, own)| if own.is_ascii_uppercase() { letter(at).to_ascii_uppercase() } else { letter(at) });
     made.collect()
 }
 
@@ -204,11 +208,11 @@ fn replace_number(digits: &str, seed: u64) -> String {
         return digits.to_owned();
     }
     let bytes = draw_bytes(digits, seed);
-    let most = ((number as f64 * NUMBER_SHARE) as u64).max(1);
+    let most = (number * NUMBER_PERCENT / 100).max(1);
     let change = 1 + u64::from(bytes[0]) % most;
     let (low, high) = (number.saturating_sub(change), number + change);
     let fits = |number: u64| number > 0 && number.to_string().len() <= digits.len();
-    let other = match (bytes[1] % 2 == 0, fits(low), fits(high)) {
+    let other = match (bytes[1].is_multiple_of(2), fits(low), fits(high)) {
         (_, false, true) | (false, _, true) => high,
         (_, true, _) => low,
         _ => return digits.to_owned(),
@@ -222,7 +226,9 @@ mod tests {
 
     #[test]
     fn a_replacement_has_the_form_of_what_it_replaces() {
-        for mark in ["close-ledger.txt", "LEDGER/4", "dormant", "-- filed --", "80%", "3", "v2", "Node: Main", "007"] {
+        for mark in
+            ["close-ledger.txt", "LEDGER/4", "dormant", "-- filed --", "80%", "3", "v2", "Node: Main", "007"]
+        {
             for seed in 0..20 {
                 let table = CounterfactualTable::from_marks([mark], seed);
                 let to = &table.replacements[0].to;
@@ -232,7 +238,8 @@ mod tests {
                     let kind = |sign: char| (sign.is_alphabetic(), sign.is_numeric(), sign.is_uppercase());
                     assert_eq!(kind(own), kind(other), "{mark} {to}");
                 }
-                assert!(!mark.ends_with(".txt") || to.ends_with(".txt"), "{to}");
+                let ending = |name: &str| name.split_once('.').map(|(_, ending)| ending.to_owned());
+                assert_eq!(ending(mark), ending(to), "{to}");
             }
         }
         // Nothing replaces these.

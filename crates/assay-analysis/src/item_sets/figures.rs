@@ -125,7 +125,7 @@ fn measures(tasks: &[&ViewedTask<'_>]) -> Vec<SetMeasure> {
     found
 }
 
-fn mean(values: Vec<f64>) -> Option<f64> {
+fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 

@@ -50,8 +50,8 @@ pub(super) fn is_met(result: &TrialResult, item: &SetCheck) -> Met {
         Some(Some(true)) => Met::Yes,
         Some(Some(false)) => Met::No,
         Some(None) => Met::Unknown,
-        None if result.outcome == Outcome::Passed => Met::Unknown,
-        None => Met::No,
+        None if result.outcome != Outcome::Passed => Met::No,
+        None => Met::Unknown,
     }
 }
 
@@ -124,7 +124,7 @@ impl<'a> PairView<'a> {
         let slots = self.conditions.iter().filter_map(|name| self.table.cells.get(name)?.get(task));
         for check in slots.flat_map(Slot::valid).flat_map(|result| &result.set_checks) {
             let is_same = |known: &&SetCheck| known.label.set == check.label.set && known.key == check.key;
-            if !found.iter().any(|known| is_same(&known)) {
+            if !found.iter().any(&is_same) {
                 found.push(check);
             }
         }

@@ -46,11 +46,30 @@ struct Section {
     order: usize,
     title: String,
     aside: bool,
-    /// Whether it describes, so that only clear demands count.
-    descriptive: bool,
-    /// Whether its lists are steps or prohibitions.
-    demanding: bool,
+    tone: SectionTone,
     example: bool,
+}
+
+/// How a section speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SectionTone {
+    /// It describes, so that only clear demands count.
+    Descriptive,
+    /// Its lists are steps or prohibitions.
+    Demanding,
+    Plain,
+}
+
+impl SectionTone {
+    fn of_title(lower: &str) -> Self {
+        if DESCRIPTIONS.iter().any(|word| lower.starts_with(word)) {
+            Self::Descriptive
+        } else if leads_procedure(lower) || leads_prohibitions(lower) {
+            Self::Demanding
+        } else {
+            Self::Plain
+        }
+    }
 }
 
 /// Reads the passages of one document.
@@ -172,8 +191,7 @@ impl<'r> StatementReader<'r> {
             level,
             order: self.headings,
             aside: leads_aside(&lower),
-            descriptive: DESCRIPTIONS.iter().any(|word| lower.starts_with(word)),
-            demanding: leads_procedure(&lower) || leads_prohibitions(&lower),
+            tone: SectionTone::of_title(&lower),
             example: lower.starts_with("example") || lower.ends_with("example"),
             title,
         });
@@ -187,7 +205,8 @@ impl<'r> StatementReader<'r> {
     /// Points from which a passage counts here: more where the text describes.
     fn threshold(&self) -> i32 {
         let section = self.sections.last();
-        let describes = section.is_none_or(|section| section.descriptive || section.level == 1);
+        let describes =
+            section.is_none_or(|section| section.tone == SectionTone::Descriptive || section.level == 1);
         ENOUGH + i32::from(describes)
     }
 
@@ -195,8 +214,8 @@ impl<'r> StatementReader<'r> {
     fn item_points(&self) -> i32 {
         match self.sections.last() {
             None => 0,
-            Some(section) if section.descriptive => 0,
-            Some(section) if section.demanding => 2,
+            Some(section) if section.tone == SectionTone::Descriptive => 0,
+            Some(section) if section.tone == SectionTone::Demanding => 2,
             Some(_) => 2,
         }
     }
@@ -245,16 +264,8 @@ impl<'r> StatementReader<'r> {
         let list = 1_000_000 + self.block;
         let last = self.read_sentences(text, base, list);
         if text.text.trim_end().ends_with(':') {
-            self.lead = Some(self.lead_of(text, last));
+            self.lead = Some(lead_of(text, last));
         }
-    }
-
-    fn lead_of(&self, text: &Text, passage: Option<usize>) -> Lead {
-        let end = text.text.trim_end().len();
-        // The last sentence announces; what stands before it is said for itself.
-        let ranges = code_ranges(text);
-        let first = sentences(&text.text, &ranges).last().map_or(0, |sentence| sentence.range.start);
-        Lead { passage, first: text.line(first), last: text.line(end), text: text.text.trim().to_owned() }
     }
 
     fn read_item(&mut self, text: &Text, list: usize) {
@@ -278,7 +289,7 @@ impl<'r> StatementReader<'r> {
         } else {
             self.read_sentences(text, base.min(1), list)
         };
-        self.lead = text.text.trim_end().ends_with(':').then(|| self.lead_of(text, last));
+        self.lead = text.text.trim_end().ends_with(':').then(|| lead_of(text, last));
     }
 
     /// Reads an item of a list of names: such a list says one thing, together with what announces it.
@@ -419,4 +430,13 @@ fn is_title(text: &Text, range: &Range<usize>) -> bool {
 fn code_ranges(text: &Text) -> Vec<Range<usize>> {
     let code = text.marks.iter().filter(|(_, mark)| *mark == Mark::Code);
     code.map(|(range, _)| range.clone()).collect()
+}
+
+/// What announces the passages that follow it.
+fn lead_of(text: &Text, passage: Option<usize>) -> Lead {
+    let end = text.text.trim_end().len();
+    // The last sentence announces; what stands before it is said for itself.
+    let ranges = code_ranges(text);
+    let first = sentences(&text.text, &ranges).last().map_or(0, |sentence| sentence.range.start);
+    Lead { passage, first: text.line(first), last: text.line(end), text: text.text.trim().to_owned() }
 }
