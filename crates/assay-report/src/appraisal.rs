@@ -11,6 +11,12 @@ use crate::wrap::wrap_lines;
 const COLORS: [(&str, &str); 4] =
     [("helps", "#2e7d32"), ("harms", "#c62828"), ("negligible", "#546e7a"), ("inconclusive", "#8d6e00")];
 
+/// Checks that are shown; the JSON has more.
+const CHECKS: usize = 5;
+
+/// Longest name of a check, in characters.
+const NAME: usize = 40;
+
 /// The width of a letter of a badge, at 11 pixels of a sans-serif font, and the space beside a text.
 const LETTER: usize = 7;
 const SPACE: usize = 12;
@@ -152,15 +158,29 @@ fn exposure_row(appraisal: &Appraisal) -> Option<Row> {
     if exposure.known < exposure.attempts {
         text.push_str(&format!(" of which it is known; {} in all", exposure.attempts));
     }
-    if let Some(bound) = exposure.bound.filter(|bound| *bound < 1.0) {
+    if let Some(bound) = exposure.bound.filter(|_| exposure.tasks_opened == 0) {
         text.push_str(&format!(
-            " · opened in {} of {}: |lift| ≤ {} (95%) if the listing alone changes nothing",
-            exposure.tasks_opened,
+            " · in none of {}: |lift| ≤ {} (95%) if the listing alone changes nothing",
             counted(exposure.tasks, "case", "cases"),
             percent(bound)
         ));
     }
     Some(("Skill opened".to_owned(), text))
+}
+
+/// The checks that differ most between the arms, or under one arm those that fail most.
+fn check_rows(appraisal: &Appraisal) -> Vec<Row> {
+    let rate = |[passed, all]: [usize; 2]| format!("{passed} of {all}");
+    let shown = appraisal.checks.iter().filter(|check| check.arm[1] > 0).take(CHECKS);
+    shown
+        .map(|check| {
+            let baseline = if check.baseline[1] == 0 { String::new() } else { format!(" · without {}", rate(check.baseline)) };
+            let judged = if check.judged { " · decided by a model" } else { "" };
+            let reason = check.reason.as_ref().map_or_else(String::new, |reason| format!(" · failed: {reason}"));
+            let name: String = check.name.chars().take(NAME).collect();
+            (name, format!("{}{baseline}{judged}{reason}", rate(check.arm)))
+        })
+        .collect()
 }
 
 /// The next step with its size and cost.
@@ -172,7 +192,10 @@ fn next_line(appraisal: &Appraisal) -> String {
         .map(|trials| counted(trials, "run", "runs"))
         .into_iter()
         .collect();
-    size.extend(next.cost_usd.filter(|_| !size.is_empty()).map(|cost| format!("about {}", usd(cost))));
+    let cost = next.cost_usd.filter(|cost| *cost > 0.0 && !size.is_empty());
+    // Cents are enough where there are any.
+    let words = |cost: f64| if cost < 0.01 { usd(cost) } else { format!("${cost:.2}") };
+    size.extend(cost.map(|cost| format!("about {}", words(cost))));
     let size = if size.is_empty() { String::new() } else { format!(" ({})", size.join(", ")) };
     format!("{}{size}", next.text)
 }
@@ -208,6 +231,11 @@ pub fn appraisal_text(appraisal: &Appraisal, style: Style<'_>) -> String {
     }
     if several {
         push_rows(&mut text, &exposure_row(appraisal).into_iter().collect::<Vec<_>>(), width);
+    }
+    let checks = check_rows(appraisal);
+    if !checks.is_empty() {
+        text.push_str("\nChecks\n");
+        push_rows(&mut text, &checks, width);
     }
     if !appraisal.warnings.is_empty() {
         text.push_str("\nWarnings\n");
@@ -267,6 +295,10 @@ fn document(appraisal: &Appraisal) -> Document {
     let mut next = vec![Block::Text(next_line(appraisal))];
     next.extend(appraisal.next.command.iter().map(|command| Block::Text(format!("`{command}`"))));
     let mut sections = vec![section("Figures", figures)];
+    let checks = check_rows(appraisal);
+    if !checks.is_empty() {
+        sections.push(section("Checks", vec![grid("", checks)]));
+    }
     if !warnings.is_empty() {
         sections.push(section("Warnings", vec![grid("", warnings)]));
     }

@@ -27,6 +27,8 @@ pub struct Appraisal {
     pub missing: BTreeMap<String, String>,
     /// Whether the skill was opened, where that is known.
     pub exposure: Option<ExposureFigures>,
+    /// What single checks decided, the largest difference between the arms first.
+    pub checks: Vec<AppraisedCheck>,
     /// The equivalence margin.
     pub margin: f64,
     /// All comparisons; the first one is above.
@@ -151,6 +153,21 @@ pub struct AppraisalStep {
     pub cost_usd: Option<f64>,
     /// What to do, in a sentence.
     pub text: String,
+}
+
+/// What one check decided, over all cases that have it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct AppraisedCheck {
+    /// Its name.
+    pub name: String,
+    /// Whether a model decided.
+    pub judged: bool,
+    /// How often it passed under the arm, and of how many.
+    pub arm: [usize; 2],
+    /// The same under the baseline.
+    pub baseline: [usize; 2],
+    /// The reason of the first failure under the arm.
+    pub reason: Option<String>,
 }
 
 /// How often the skill was opened.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_stats::{VerdictKind, opened_share_bound};
-use assay_store::{ArmRole, ToolResults};
+use assay_store::{ArmRole, AttemptEnd, ToolResults};
 
 use super::document::{AppraisedComparison, ExposureFigures};
 
@@ -14,7 +14,6 @@ pub(super) fn exposure_figures(
     results: &ToolResults,
     lone: Option<usize>,
     comparisons: &[AppraisedComparison],
-    _margin: f64,
 ) -> Option<ExposureFigures> {
     let first = comparisons.first().and_then(|comparison| comparison.ours.arms.first());
     let arm = lone
@@ -26,8 +25,9 @@ pub(super) fn exposure_figures(
     let (mut attempts, mut known, mut opened) = (0, 0, 0);
     for attempt in results.attempts.iter().filter(|attempt| attempt.arm == arm) {
         attempts += 1;
-        known += usize::from(attempt.opened.is_some());
         let was = attempt.opened == Some(true);
+        // One that broke ended before it could open anything.
+        known += usize::from(was || attempt.opened.is_some() && attempt.end == AttemptEnd::Graded);
         opened += usize::from(was);
         *cases.entry(&attempt.case).or_default() |= was;
     }

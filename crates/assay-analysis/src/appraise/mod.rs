@@ -4,6 +4,7 @@
 //! without attempts that errored or were skipped, and its verdict is the one rule of `assay-stats`. What cannot be computed is
 //! absent, with the reason in [`Appraisal::missing`].
 
+mod checks;
 mod comparison;
 mod document;
 mod error;
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use assay_store::ToolResults;
 
 pub use document::{
-    Appraisal, AppraisalStep, AppraisalWarning, AppraisedArm, AppraisedComparison, AppraisedSource,
+    Appraisal, AppraisalStep, AppraisalWarning, AppraisedArm, AppraisedCheck, AppraisedComparison, AppraisedSource,
     ExposureFigures, LostAttempts, OurFigures, TheirFigures,
 };
 pub use error::AppraisalError;
@@ -46,7 +47,7 @@ pub fn appraise_results(
         let arms = ChosenArms::choose(results, options)?;
         (compare_arms(results, &arms, options), arms.lone(results))
     };
-    let exposure = exposure::exposure_figures(results, lone, &comparisons, options.margin);
+    let exposure = exposure::exposure_figures(results, lone, &comparisons);
     let mut first = comparisons.first().cloned().unwrap_or_else(|| comparison::uncompared(results, lone));
     exposure::apply_bound(&mut first, exposure.as_ref(), options.margin);
     let warnings = warnings::warnings(results, &comparisons);
@@ -72,6 +73,7 @@ pub fn appraise_results(
         next,
         missing,
         exposure,
+        checks: checks::appraised_checks(results, &first),
         margin: options.margin,
         comparisons,
     })

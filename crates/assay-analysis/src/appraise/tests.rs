@@ -77,7 +77,8 @@ fn verdicts_by_number_of_cases() {
     check(&vec![up; 8], "helps - 100 82..100");
     check(&vec![(up.1, up.0); 8], "harms - -100 -100..-82");
     check(&vec![same; 40], "negligible - 0 -4..4");
-    check(&[&vec![up; 4][..], &vec![same; 6][..]].concat(), "inconclusive noise 40 -0..82");
+    check(&[&vec![up; 4][..], &vec![same; 6][..]].concat(), "helps - 40 3..79");
+    check(&[&vec![up; 3][..], &vec![same; 7][..]].concat(), "inconclusive noise 30 -5..68");
 }
 
 #[test]
@@ -223,6 +224,10 @@ fn never_opened_skills_have_a_bound() {
     let mut unknown = alone(29, 1);
     unknown.attempts[3].opened = None;
     check(&unknown, (None, Some("no-baseline")), None);
+    // One that broke ended before it could open anything.
+    let mut broken = alone(29, 1);
+    broken.attempts[3].end = AttemptEnd::Errored("429".to_owned());
+    check(&broken, (None, Some("no-baseline")), None);
     // A baseline that differs all the same contradicts it.
     let mut contradicted = results(&vec![(&[1.0, 1.0][..], &[0.0, 0.0][..]); 30]);
     for attempt in contradicted.attempts.iter_mut().filter(|attempt| attempt.arm == 0) {
@@ -261,6 +266,25 @@ fn arms_have_to_be_told_apart() {
     none(&mut ten);
     let options = AppraisalOptions { range: (0.0, 10.0), ..named("without") };
     assert_eq!(appraise_results(&ten, &options).unwrap().ours.lift, Some(1.0));
+}
+
+#[test]
+fn checks_are_counted_over_cases_and_arms() {
+    let mut checked = results(&[(&[1.0, 1.0], &[0.0, 0.0]); 2]);
+    for (at, attempt) in checked.attempts.iter_mut().enumerate() {
+        let check = |name: &str, passed: bool| assay_store::ResultCheck {
+            name: name.to_owned(),
+            passed,
+            reason: Some(format!("reason {at}")),
+            judged: name == "tone",
+        };
+        attempt.checks = vec![check("format", true), check("tone", attempt.arm == 0 && at > 0)];
+    }
+    checked.attempts[7].end = AttemptEnd::Errored("429".to_owned());
+    let found = appraise(&checked).checks;
+    let counts: Vec<_> = found.iter().map(|check| (check.name.as_str(), check.judged, check.arm, check.baseline)).collect();
+    assert_eq!(counts, [("tone", true, [3, 4], [0, 3]), ("format", false, [4, 4], [3, 3])]);
+    assert_eq!(found[0].reason.as_deref(), Some("reason 0"));
 }
 
 /// A thousand results take far less than the second that is promised, also in a debug build.

@@ -255,7 +255,7 @@ impl Warnings<'_> {
 }
 
 #[cfg(test)]
-mod unit {
+mod tests {
     use super::*;
 
     #[test]

@@ -49,6 +49,8 @@ impl ResultFormat for HarborJobs {
             results.unused.push(format!("{count} × {reason}"));
         }
         for note in notes {
+            // The option of the import that has one.
+            let note = note.replace("`--condition", "`import harbor --condition");
             results.remark("unknown-condition", note);
         }
         for ((_, trial), condition) in read.iter().zip(conditions) {

@@ -189,6 +189,7 @@ fn read_run(
     let skipped = run.get("skippedPaidGraders").and_then(Value::as_bool).unwrap_or(false);
     let end = match error {
         Some(error) => AttemptEnd::Errored(error),
+        None if score.is_none() => AttemptEnd::Skipped("it has no score".to_owned()),
         None if skipped => AttemptEnd::Skipped("graders were skipped at the cost limit".to_owned()),
         None => AttemptEnd::Graded,
     };

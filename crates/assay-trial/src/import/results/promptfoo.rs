@@ -1,7 +1,10 @@
 //! Results of promptfoo: the JSON of `promptfoo eval --output` (results of version 3, and the list of results of version 2).
 //!
-//! Each pair of a provider and a prompt is an arm, and each test a case. The score of an attempt is whether it passed,
+//! Each pair of a provider and a prompt is an arm. A case is what has the same description and variables: with `--repeat` every
+//! repetition has an index of its own, and indices would make independent cases of them. The score of an attempt is whether it passed,
 //! as in promptfoo's pass rates. `failureReason` tells errors (2) from failed assertions (1).
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_store::{AttemptEnd, ResultAttempt, ResultCheck, ResultSource, ToolResults};
 use serde_json::Value;
@@ -70,11 +73,12 @@ impl ResultFormat for PromptfooResults {
             ..ToolResults::default()
         };
         let labels = labels(rows);
+        let mut cases = CaseNames::default();
         for (at, (row, label)) in rows.iter().zip(labels).enumerate() {
             let arm = results.arm_index(&label, role_of(&label));
             results.arms[arm].models.extend(provider(row));
             results.judges.extend(graders(row));
-            let attempt = read_row(row, arm)
+            let attempt = read_row(row, arm, cases.name_case(row))
                 .map_err(|reason| ResultError::invalid(&input.path, format!("results[{at}]: {reason}")))?;
             results.attempts.push(attempt);
         }
@@ -112,17 +116,7 @@ fn labels(rows: &[Value]) -> Vec<String> {
         .collect()
 }
 
-fn read_row(row: &Value, arm: usize) -> Result<ResultAttempt, String> {
-    let described = row.get("testCase").and_then(|test| text_field(test, "description"));
-    let index = name_of(row.get("testIdx"));
-    let variables = || row.get("vars").map(ToString::to_string).and_then(|vars| shown(&vars));
-    let case = match (described, index) {
-        // Repeats and variables share a description, but no index.
-        (Some(described), Some(index)) => format!("{described} [{index}]"),
-        (Some(described), None) => described,
-        (None, Some(index)) => format!("test {index}"),
-        (None, None) => variables().ok_or("neither `testIdx` nor `vars` say which test it is")?,
-    };
+fn read_row(row: &Value, arm: usize, case: String) -> Result<ResultAttempt, String> {
     let success = row.get("success").and_then(Value::as_bool).ok_or("`success` is not true or false")?;
     let failure = row.get("failureReason").and_then(Value::as_u64);
     let message = text_field(row, "error").unwrap_or_else(|| "an error without a message".to_owned());
@@ -151,6 +145,35 @@ fn read_row(row: &Value, arm: usize) -> Result<ResultAttempt, String> {
         seconds: amount(row, "latencyMs").map(|milliseconds| milliseconds / 1000.0),
         ..ResultAttempt::default()
     })
+}
+
+/// The names of cases by their description and variables.
+#[derive(Default)]
+struct CaseNames {
+    names: BTreeMap<String, String>,
+    used: BTreeSet<String>,
+}
+
+impl CaseNames {
+    fn name_case(&mut self, row: &Value) -> String {
+        let test = row.get("testCase").unwrap_or(&Value::Null);
+        let described = text_field(test, "description").or_else(|| text_field(row, "description"));
+        let variables = row.get("vars").or_else(|| test.get("vars")).map(ToString::to_string).unwrap_or_default();
+        let key = format!("{described:?} {variables}");
+        if let Some(name) = self.names.get(&key) {
+            return name.clone();
+        }
+        let plain = described.or_else(|| shown(&variables)).unwrap_or_else(|| "test".to_owned());
+        // Names are cut, and several cases may share a description.
+        let mut name = plain.clone();
+        let mut number = 1;
+        while !self.used.insert(name.clone()) {
+            number += 1;
+            name = format!("{plain} [{number}]");
+        }
+        self.names.insert(key, name.clone());
+        name
+    }
 }
 
 /// The models that assertions name as their grader.

@@ -28,7 +28,7 @@ pub fn import_results(
     if results.attempts.is_empty() {
         return Err(ResultError::invalid(
             path,
-            "it has rates only, and an import needs results of cases: use `assay appraise`",
+            "it has rates only, and an import needs results of cases",
         ));
     }
     if path.is_dir() {

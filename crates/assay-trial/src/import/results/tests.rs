@@ -324,7 +324,7 @@ fn several_inspect_logs_are_arms() {
 fn promptfoo() -> Value {
     let row = |test: u64, prompt: u64, success: bool| {
         json!({"promptIdx": prompt, "testIdx": test, "success": success, "score": 0.5,
-        "failureReason": u8::from(!success), "latencyMs": 1500, "cost": 0.01, "provider": {"id": "openai:gpt-5", "label": ""},
+        "failureReason": u8::from(!success), "latencyMs": 1500, "cost": 0.01, "provider": {"id": "openai:gpt-5", "label": ""}, "vars": {"n": test},
         "prompt": {"label": ["plain", "with skill"][usize::try_from(prompt).unwrap()]}, "error": null,
         "gradingResult": {"pass": success, "componentResults": [
             {"pass": success, "reason": "no", "assertion": {"type": "llm-rubric", "provider": "openai:gpt-5-mini"}}]}})
@@ -355,6 +355,11 @@ fn promptfoo_results() {
         &with(&whole, "/results", whole.pointer("/results/results").unwrap().clone()),
         "plain 2, with skill 2",
     );
+    // A repetition has the index of its own and the variables of the others.
+    let repeated = with(&whole, "/results/results/2/vars", json!({"n": 0}));
+    let cases: std::collections::BTreeSet<String> =
+        check(&repeated, "plain 2, with skill 2").attempts.into_iter().map(|attempt| attempt.case).collect();
+    assert_eq!(cases.len(), 2, "{cases:?}");
     let providers = with(&whole, &format!("{row}/provider/id"), json!("anthropic:claude"));
     check(&providers, "anthropic:claude · plain 1, openai:gpt-5 · with skill 2, openai:gpt-5 · plain 1");
     refused(
