@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use assay_diagnostic::clean;
 use assay_fs::{Caps, copy_tree};
 use assay_skill::Package;
+use assay_task::COUNTERFACTUAL_TABLE;
 use serde_json::Value;
 
 use crate::author::DraftAuthor;
@@ -285,7 +286,7 @@ impl Draft<'_> {
         if self.complete(DraftStage::Solvers)? || names.is_empty() {
             return stopped(!names.is_empty());
         }
-        self.write_new("experiment.toml", &experiment::experiment(&name, has_rubrics, self.options.counterfactual))?;
+        self.write_experiment(&name, has_rubrics, &names, events)?;
         let tasks: Vec<PathBuf> = names.iter().map(|name| self.folder.task_folder(name)).collect();
         let reviews = self.folder.path_of("reviews");
         host.write_reviews(&tasks, &self.subject.packages, &reviews).map_err(DraftError::Host)?;
@@ -331,6 +332,25 @@ impl Draft<'_> {
         directives.retain(|directive| directive.is_measurable() || directive.is_control());
         self.subject.text.directives = directives;
         Ok(None)
+    }
+
+    /// Writes the experiment, unless there is one.
+    fn write_experiment(
+        &self,
+        name: &str,
+        has_rubrics: bool,
+        tasks: &[String],
+        events: &dyn DraftEvents,
+    ) -> Result<(), DraftError> {
+        let has_table = |task: &String| self.folder.task_folder(task).join(COUNTERFACTUAL_TABLE).is_file();
+        let has_copies = self.options.counterfactual && tasks.iter().any(has_table);
+        let path = self.folder.path_of("experiment.toml");
+        if self.options.counterfactual && !has_copies {
+            events.handle_event(&DraftEvent::NoCounterfactual("no task has words or numbers that can be replaced"));
+        } else if has_copies && fs::read_to_string(&path).is_ok_and(|text| !text.contains("counterfactual")) {
+            events.handle_event(&DraftEvent::NoCounterfactual("experiment.toml exists: add it to its `conditions`"));
+        }
+        self.write_new("experiment.toml", &experiment::experiment(name, has_rubrics, has_copies))
     }
 
     /// Writes a file that does not exist: one that was edited stays.

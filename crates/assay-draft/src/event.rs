@@ -152,6 +152,8 @@ pub enum DraftEvent<'a> {
     },
     /// A note about trials.
     TrialNote(&'a str),
+    /// The experiment does not get the condition `counterfactual`.
+    NoCounterfactual(&'static str),
     /// No pilot has measured which tasks are too easy.
     NoHeadroom,
     /// Requests of a kind were accepted.

@@ -91,6 +91,9 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
             "whether another model solves the tasks has not been checked: --solver names one".to_owned()
         }
         DraftEvent::TrialNote(note) => (*note).to_owned(),
+        DraftEvent::NoCounterfactual(reason) => {
+            format!("the experiment has no condition counterfactual: {reason}")
+        }
         DraftEvent::NoHeadroom => {
             "headroom has not been measured: tasks that always pass without the skill cannot show that it helps"
                 .to_owned()
