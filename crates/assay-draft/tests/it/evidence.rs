@@ -77,6 +77,7 @@ struct Outcome {
     reason: String,
     asked: (Vec<String>, Vec<String>),
     heard: Vec<String>,
+    status: Value,
 }
 
 impl Outcome {
@@ -136,7 +137,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
     let status = read_status(&DraftFolder::at_path(out), None).unwrap();
     let status = serde_json::to_value(status).unwrap();
     let text = |key: &str| status["tasks"][0][key].as_str().unwrap_or_default().to_owned();
-    Outcome { state: text("state"), reason: text("reason"), asked, heard: heard.texts(), folder }
+    Outcome { state: text("state"), reason: text("reason"), asked, heard: heard.texts(), folder, status: status.clone() }
 }
 
 #[test]
@@ -159,6 +160,9 @@ fn a_task_stays_whose_rules_only_the_skill_states() {
         assert_eq!(failed, [&mutant.item]);
     }
     assert_eq!(evidence.reader.as_deref(), Some("anthropic:solver"));
+    let status = &done.status["tasks"][0];
+    let shown = json!([status["gc_items"], status["if_items"], status["canaries"], status["blind"], status["with"]]);
+    assert_eq!(shown, json!([2, 5, 3, {"gc": 1.0, "if": 0.0}, {"gc": 1.0, "if": 1.0}]));
     // Requests for the work without the skill show nothing of it.
     let blind = done.asked.0.iter().chain(&done.asked.1).filter(|text| text.contains("This is reply"));
     for text in blind {
@@ -279,4 +283,36 @@ fn without_another_model_the_author_works_alone() {
     let evidence = done.evidence();
     assert_eq!((evidence.blind.len(), evidence.with_skill.len(), evidence.reader), (3, 0, None));
     assert!(done.heard.contains(&"NoSecondModel".to_owned()));
+}
+
+#[test]
+fn the_checks_of_a_copy_are_met_with_other_words_only() {
+    let done = draft_with(Replies::default(), true);
+    let copy = done.evidence().counterfactual.unwrap();
+    // The order of shops has no word that can be replaced.
+    assert_eq!(copy.replaced, ["d01", "d02", "d03", "d05"]);
+    assert_eq!(done.status["tasks"][0]["replaced"], 4);
+    let task = done.folder.path("draft/tasks/revenue");
+    let table = assay_task::CounterfactualTable::read_from(&task).unwrap().unwrap();
+    let checks = done.folder.read("draft/tasks/revenue/tests/counterfactual/check.py");
+    for word in ["LEDGER/4", "dormant", "close-ledger", "filed"] {
+        assert!(CHECK.contains(word) && !checks.contains(word), "{word}: {checks}");
+    }
+    // Instruction and given files have none of the words.
+    for file in ["instruction.md", "environment/files/sales.csv"] {
+        assert!(!table.occurs_in(&done.folder.read(&format!("draft/tasks/revenue/{file}"))), "{file}");
+    }
+    let grade = |script: &str| {
+        let solve = task.join("solution/solve.sh");
+        let before = std::fs::read_to_string(&solve).unwrap();
+        std::fs::write(&solve, script).unwrap();
+        let graded = crate::fixture::grade_in_folder(&task).unwrap();
+        std::fs::write(solve, before).unwrap();
+        graded.passed.values().filter(|passed| **passed).count()
+    };
+    // With the skill, with its copy, and with neither.
+    assert_eq!((grade(SOLVE), grade(&table.apply_to(SOLVE)), grade(BLIND)), (8, 8, 3));
+    // Words of both are graded by the one that has more of them.
+    let mixed = table.apply_to(SOLVE).replace(&table.apply_to("dormant"), "dormant");
+    assert_eq!(grade(&mixed), 7);
 }
