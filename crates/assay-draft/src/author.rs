@@ -1,8 +1,8 @@
 //! The model that writes. Each reply is stored by the digest of its request.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_ask::{
@@ -93,7 +93,8 @@ impl DraftAuthor {
         let cap = Arc::new(cap);
         accounts.lock().unwrap_or_else(PoisonError::into_inner).push(cap.clone());
         let budget = Arc::new(SharedCap { accounts: accounts.clone(), own: cap.clone() });
-        let asker = Asker::new(Arc::new(FolderCache::new(&folder)), budget, RULES).report_with(progress.clone());
+        let asker =
+            Asker::new(Arc::new(FolderCache::new(&folder)), budget, RULES).report_with(progress.clone());
         Self { model, folder, asker, accounts, cap, cancel, cached: AtomicU64::new(0), progress }
     }
 

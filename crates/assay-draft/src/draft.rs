@@ -13,11 +13,11 @@ use assay_task::COUNTERFACTUAL_TABLE;
 use serde_json::Value;
 
 use crate::author::DraftAuthor;
-use crate::error::{DraftError, Existing, InputFault, SkillFault};
 use crate::directives::{
     DIRECTIVES_FILE, DraftDirective, DraftDirectives, count_measurable, is_worth_measuring, list_directives,
     record_infeasible,
 };
+use crate::error::{DraftError, Existing, InputFault, SkillFault};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::evidence::EvidenceModels;
 use crate::experiment;
@@ -25,9 +25,9 @@ use crate::first_message::Redact;
 use crate::folder::{DraftFolder, DraftState, make_folder};
 use crate::forecast::{DraftForecast, forecast_draft};
 use crate::host::DraftHost;
-use crate::probe::{apply_probe, probe_directives};
 use crate::input_files::{copy_inputs, list_inputs};
 use crate::intents::{DraftIntents, read_intents};
+use crate::probe::{apply_probe, probe_directives};
 use crate::prompts::versions;
 use crate::solvers::{SolverOptions, check_payment, check_solver, run_solvers};
 use crate::sources::Intent;
@@ -346,9 +346,13 @@ impl Draft<'_> {
         let has_copies = self.options.counterfactual && tasks.iter().any(has_table);
         let path = self.folder.path_of("experiment.toml");
         if self.options.counterfactual && !has_copies {
-            events.handle_event(&DraftEvent::NoCounterfactual("no task has words or numbers that can be replaced"));
+            events.handle_event(&DraftEvent::NoCounterfactual(
+                "no task has words or numbers that can be replaced",
+            ));
         } else if has_copies && fs::read_to_string(&path).is_ok_and(|text| !text.contains("counterfactual")) {
-            events.handle_event(&DraftEvent::NoCounterfactual("experiment.toml exists: add it to its `conditions`"));
+            events.handle_event(&DraftEvent::NoCounterfactual(
+                "experiment.toml exists: add it to its `conditions`",
+            ));
         }
         self.write_new("experiment.toml", &experiment::experiment(name, has_rubrics, has_copies))
     }

@@ -161,7 +161,9 @@ fn choose_directives(idea: &mut Idea, directives: &[DraftDirective]) -> Result<(
     let mut seen = BTreeSet::new();
     let mut controls = 0;
     idea.directives.retain(|chosen| {
-        let Some(directive) = directives.iter().find(|directive| directive.id == chosen.id) else { return false };
+        let Some(directive) = directives.iter().find(|directive| directive.id == chosen.id) else {
+            return false;
+        };
         controls += usize::from(directive.is_control());
         let fits = directive.is_measurable() || directive.is_control() && controls <= MOST_CONTROLS;
         fits && seen.insert(chosen.id.clone())
@@ -171,7 +173,9 @@ fn choose_directives(idea: &mut Idea, directives: &[DraftDirective]) -> Result<(
         idea.directives.iter().filter_map(of).filter(|directive| directive.is_measurable()).collect();
     if measurable.len() < FEWEST_ITEMS {
         let count = measurable.len();
-        return Err(format!("tests {count} directives that can show what the skill adds, fewer than {FEWEST_ITEMS}"));
+        return Err(format!(
+            "tests {count} directives that can show what the skill adds, fewer than {FEWEST_ITEMS}"
+        ));
     }
     if !measurable.iter().any(|directive| directive.class == Some(DirectiveClass::Knowledge)) {
         return Err("tests no directive of the class knowledge".to_owned());

@@ -160,7 +160,8 @@ fn check_output(out: &Path) -> Result<(), Fault> {
             }
         }
         let inside = node.path.starts_with("files") || node.path.starts_with("tests");
-        let own = ["tests/generate.py", "tests/test.sh", "tests/check.py", "tests/sets.py", "tests/items.json"];
+        let own =
+            ["tests/generate.py", "tests/test.sh", "tests/check.py", "tests/sets.py", "tests/items.json"];
         if !inside || own.iter().any(|own| node.path == Path::new(own)) {
             return Err(generator_fault(format!(
                 "tests/generate.py writes {shown}: files are below files/ or tests/, and not its own"

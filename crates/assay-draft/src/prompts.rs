@@ -54,7 +54,8 @@ pub const REPAIR: Prompt = Prompt { name: "repair", text: include_str!("../promp
 pub const DIRECTIVE_LIST: Prompt =
     Prompt { name: "directive-list", text: include_str!("../prompts/directive-list.md") };
 /// The system message of those who do the work of a task.
-pub const WORK_SYSTEM: Prompt = Prompt { name: "work-system", text: include_str!("../prompts/work-system.md") };
+pub const WORK_SYSTEM: Prompt =
+    Prompt { name: "work-system", text: include_str!("../prompts/work-system.md") };
 /// Asks for the work without the skill.
 pub const WITHOUT: Prompt = Prompt { name: "without", text: include_str!("../prompts/without.md") };
 /// Asks for the work with the skill.
@@ -106,8 +107,26 @@ impl Prompt {
 /// The versions of all prompts, by name.
 pub fn versions() -> BTreeMap<String, String> {
     let all = [
-        DIRECTIVES_SYSTEM, DIRECTIVES, PROBE_SYSTEM, PROBE, PROBE_COMPARE_SYSTEM, PROBE_COMPARE, SYSTEM, IDEAS, FILES,
-        DOUBLES, SEVERAL, INTENTS, INPUTS, GENERATOR, REPAIR, DIRECTIVE_LIST, WORK_SYSTEM, WITHOUT, WITH, FAIRNESS_SYSTEM,
+        DIRECTIVES_SYSTEM,
+        DIRECTIVES,
+        PROBE_SYSTEM,
+        PROBE,
+        PROBE_COMPARE_SYSTEM,
+        PROBE_COMPARE,
+        SYSTEM,
+        IDEAS,
+        FILES,
+        DOUBLES,
+        SEVERAL,
+        INTENTS,
+        INPUTS,
+        GENERATOR,
+        REPAIR,
+        DIRECTIVE_LIST,
+        WORK_SYSTEM,
+        WITHOUT,
+        WITH,
+        FAIRNESS_SYSTEM,
         FAIRNESS,
     ];
     all.iter().map(|prompt| (prompt.name.to_owned(), prompt.version())).collect()

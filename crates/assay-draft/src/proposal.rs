@@ -216,7 +216,12 @@ fn rubric(items: &[JudgedItem], directives: &[DraftDirective]) -> Result<String,
         rules.push(Item { line, ..Item::new(id, item.text.clone(), item.points) });
     }
     let sets = [("gc", goals), ("if", rules)].into_iter().filter(|(_, items)| !items.is_empty());
-    let sets = sets.map(|(name, items)| Set { name: name.to_owned(), weight: Some(SET_POINTS), items, ..Set::default() });
+    let sets = sets.map(|(name, items)| Set {
+        name: name.to_owned(),
+        weight: Some(SET_POINTS),
+        items,
+        ..Set::default()
+    });
     let rubric = Rubric { sets: sets.collect(), ..Rubric::default() };
     rubric.check().map_err(|error| Complaint::new(format!("`rubric`: {error}")))?;
     Ok(rubric.to_json())

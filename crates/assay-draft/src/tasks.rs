@@ -6,8 +6,8 @@ use crate::author::DraftAuthor;
 use crate::error::{DraftError, InputFault};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::folder::{DraftFolder, DraftIdeas, ProposalRecord, RejectedTask, folder_digest, person_reason};
-use crate::prompts::{self, FILES, IDEAS, versions};
 use crate::ideas::{Idea, ProposedIdeas, read_ideas};
+use crate::prompts::{self, FILES, IDEAS, versions};
 use crate::proposal::{Proposal, Provenance, read_files, write_task};
 use crate::subject::DraftSubject;
 
@@ -90,7 +90,8 @@ pub(crate) fn write_tasks(
             continue;
         }
         let answer = model.answer_request(FILES, &request_task(subject, idea, ideas), &|reply| {
-            read_files(reply, &subject.text.inputs, &subject.text.directives).map_err(|error| error.to_string())
+            read_files(reply, &subject.text.inputs, &subject.text.directives)
+                .map_err(|error| error.to_string())
         })?;
         let proposal = match answer {
             Ok(proposal) => proposal,

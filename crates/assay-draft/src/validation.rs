@@ -155,7 +155,9 @@ impl Validator<'_> {
                             self.accept(task, AcceptedTask { digest, repairs, warnings: checked.warnings })?;
                             return Ok(true);
                         }
-                        Weighed::Faulty(faults, output) => (checked.faults, checked.output) = (faults, output),
+                        Weighed::Faulty(faults, output) => {
+                            (checked.faults, checked.output) = (faults, output)
+                        }
                     }
                 }
                 PendingRepair { report: report(&checked), faults: checked.faults, digest }
@@ -323,13 +325,8 @@ impl Validator<'_> {
                 .map_err(|error| DraftError::io(format!("remove {}", earlier.display()), error))?;
         }
         let work = self.folder.path_of(WORK);
-        let task_of = EvidenceTask {
-            name: task,
-            root: &root,
-            items: &items,
-            skill: &self.subject.text,
-            work: &work,
-        };
+        let task_of =
+            EvidenceTask { name: task, root: &root, items: &items, skill: &self.subject.text, work: &work };
         let mut collector = EvidenceCollector {
             task: task_of,
             models: self.models,

@@ -178,7 +178,10 @@ fn replace_parts(phrase: &str, seed: u64) -> String {
 /// Bytes that depend on a text and a seed.
 fn draw_bytes(text: &str, seed: u64) -> Vec<u8> {
     let hex = Digest::of(format!("counterfactual {seed} {text}").as_bytes()).hex();
-    hex.as_bytes().chunks(2).filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    hex.as_bytes()
+        .chunks(2)
+        .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
 }
 
 /// A word of the same length and case that can be spoken and means nothing.
@@ -191,9 +194,10 @@ fn replace_word(word: &str, seed: u64) -> String {
         let signs = if (at % 2 == 0) == starts_with_vowel { VOWELS } else { CONSONANTS };
         char::from(signs[usize::from(bytes[at % bytes.len()]) % signs.len()])
     };
-    let made = word.chars().enumerate().map(|(at, own)| {
-        if own.is_ascii_uppercase() { letter(at).to_ascii_uppercase() } else { letter(at) }
-    });
+    let made = word
+        .chars()
+        .enumerate()
+        .map(|(at, own)| if own.is_ascii_uppercase() { letter(at).to_ascii_uppercase() } else { letter(at) });
     made.collect()
 }
 
@@ -222,7 +226,9 @@ mod tests {
 
     #[test]
     fn a_replacement_has_the_form_of_what_it_replaces() {
-        for mark in ["close-ledger.txt", "LEDGER/4", "dormant", "-- filed --", "80%", "3", "v2", "Node: Main", "007"] {
+        for mark in
+            ["close-ledger.txt", "LEDGER/4", "dormant", "-- filed --", "80%", "3", "v2", "Node: Main", "007"]
+        {
             for seed in 0..20 {
                 let table = CounterfactualTable::from_marks([mark], seed);
                 let to = &table.replacements[0].to;

@@ -64,9 +64,7 @@ pub use config::{
     Artifact, Collect, EnvironmentConfig, Healthcheck, McpServer, NetworkWish, RewardStrategy, StepConfig,
     TaskConfig, VerifierMode,
 };
-pub use counterfactual::{
-    COUNTERFACTUAL_TABLE, CounterfactualError, CounterfactualTable, MarkReplacement,
-};
+pub use counterfactual::{COUNTERFACTUAL_TABLE, CounterfactualError, CounterfactualTable, MarkReplacement};
 pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use doubles::{
     CommandCall, CommandShim, Doubles, GitChanges, GitCommit, GitSeed, HttpRoute, HttpStub, McpMock,

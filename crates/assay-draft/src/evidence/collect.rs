@@ -178,10 +178,7 @@ impl EvidenceCollector<'_, '_> {
     }
 
     /// Grades the solution of a copy of the task: whether each item is met, and the end of what was printed.
-    pub(super) fn grade_copy(
-        &mut self,
-        copy: &Path,
-    ) -> Result<(BTreeMap<String, bool>, String), DraftError> {
+    pub(super) fn grade_copy(&mut self, copy: &Path) -> Result<(BTreeMap<String, bool>, String), DraftError> {
         let failed = |reason: String| DraftError::Unchecked { task: self.task.name.to_owned(), reason };
         let task = Task::load(copy).map_err(|error| failed(assay_diagnostic::chain(&error)))?;
         let graded = self.host.grade_solution(&task).map_err(DraftError::Host)?;

@@ -56,8 +56,7 @@ impl EvidenceCollector<'_, '_> {
             }
             let copied = copy_checks(table, checks, self.task.items);
             let met = self.grade_copied(&copied, &copied.table.apply_to(&solution))?;
-            let missed: Vec<&str> =
-                met.iter().filter(|(_, met)| !**met).map(|(id, _)| id.as_str()).collect();
+            let missed: Vec<&str> = met.iter().filter(|(_, met)| !**met).map(|(id, _)| id.as_str()).collect();
             if !missed.is_empty() {
                 reason = format!("the solution with replaced words misses {}", missed.join(", "));
                 continue;

@@ -19,6 +19,6 @@ pub(crate) use collect::{BLIND_REPLIES, EvidenceCollector, EvidenceModels, Evide
 pub use fairness::FairnessAnswer;
 pub use record::{CounterfactualCopy, DroppedItem, GradedMutant, GradedWork, TaskEvidence};
 pub(crate) use record::{read_evidence, write_evidence};
-pub(crate) use summary::summarize_items;
 pub use selection::{ItemEvidence, ItemSelection, decide_items};
+pub(crate) use summary::summarize_items;
 pub use summary::{ItemSummary, SetShares};

@@ -126,8 +126,7 @@ fn find_unfair(item: &TaskItem, evidence: &ItemEvidence<'_>) -> Option<Fault> {
 
 /// Items that fall with a directive that is not theirs: a mutant may fail at most a third of the other items.
 fn find_one_names<'a>(evidence: &ItemEvidence<'a>) -> Vec<(&'a str, Fault)> {
-    let measuring: Vec<&TaskItem> =
-        evidence.items.items.iter().filter(|item| item.is_measuring()).collect();
+    let measuring: Vec<&TaskItem> = evidence.items.items.iter().filter(|item| item.is_measuring()).collect();
     let mut found: Vec<(&str, Fault)> = Vec::new();
     for mutant in evidence.mutants {
         let others = || measuring.iter().filter(|item| item.id != mutant.item);

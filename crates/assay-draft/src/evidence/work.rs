@@ -106,7 +106,10 @@ mod tests {
         }
         assert!(!request.system.contains("skill"), "{}", request.system);
         assert_ne!(request.text, request_without(&files, 3).text);
-        let skill = SkillText { documents: vec![("ledger".to_owned(), "The rule.".to_owned())], ..SkillText::default() };
+        let skill = SkillText {
+            documents: vec![("ledger".to_owned(), "The rule.".to_owned())],
+            ..SkillText::default()
+        };
         let with = request_with(&files, &skill).text;
         assert!(with.contains("The rule.") && with.contains("Sum the sales.") && !with.contains("the check"));
     }
@@ -120,7 +123,11 @@ mod tests {
             file("environment/files/c", "def"),
         ];
         let shown = show_task(&files);
-        assert!(shown.contains("a\n[the rest is not shown]") && !shown.contains("abc"), "{}", &shown[shown.len() - 200..]);
+        assert!(
+            shown.contains("a\n[the rest is not shown]") && !shown.contains("abc"),
+            "{}",
+            &shown[shown.len() - 200..]
+        );
         assert!(shown.contains("/app/c") && !shown.contains("def"));
     }
 

@@ -134,7 +134,7 @@ pub(super) fn read_document<T: serde::de::DeserializeOwned>(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(DraftError::read(&path, error)),
     };
-    serde_json::from_slice(&bytes)
-        .map(Some)
-        .map_err(|error| InputFault::DraftFile { path, line: error.line(), message: error.to_string() }.into())
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+        InputFault::DraftFile { path, line: error.line(), message: error.to_string() }.into()
+    })
 }

@@ -9,7 +9,7 @@ mod item;
 mod mutant;
 mod reply;
 
-pub use item::{FEWEST_ITEMS, ITEMS_FILE, MOST_CONTROLS, ItemSet, TaskItem, TaskItems};
+pub use item::{FEWEST_ITEMS, ITEMS_FILE, ItemSet, MOST_CONTROLS, TaskItem, TaskItems};
 pub use mutant::{MUTANTS_FILE, MutantEdit, MutantError, SolutionMutant, TaskMutants};
 pub(crate) use reply::{ReplyItem, read_items};
 
@@ -21,5 +21,8 @@ pub(crate) const RUNNER: [(&str, &str); 2] = [
 
 /// Whether assay writes a file of a task, and not a model.
 pub(crate) fn is_own_file(path: &str) -> bool {
-    path.starts_with("tests/counterfactual/") || path == ITEMS_FILE || path == MUTANTS_FILE || RUNNER.iter().any(|(own, _)| *own == path)
+    path.starts_with("tests/counterfactual/")
+        || path == ITEMS_FILE
+        || path == MUTANTS_FILE
+        || RUNNER.iter().any(|(own, _)| *own == path)
 }

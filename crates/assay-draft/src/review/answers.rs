@@ -38,7 +38,8 @@ pub(crate) fn review_items(
     for item in &items.items {
         let is_checked = [format!("check(\"{}\")", item.id), format!("check('{}')", item.id)];
         if !is_checked.iter().any(|call| checks.contains(call)) {
-            let message = format!("{}: no function of tests/check.py is under @check(\"{}\")", item.id, item.id);
+            let message =
+                format!("{}: no function of tests/check.py is under @check(\"{}\")", item.id, item.id);
             faults.push(Fault::new("no-check", message));
         }
         if item.set == ItemSet::If {
@@ -53,7 +54,10 @@ pub(crate) fn review_items(
 fn review_counts(items: &TaskItems) -> Vec<Fault> {
     let mut faults = Vec::new();
     if items.list_set(ItemSet::Gc).next().is_none() {
-        faults.push(Fault::new("no-goal", "no item is of the set gc: what the instruction demands is not checked"));
+        faults.push(Fault::new(
+            "no-goal",
+            "no item is of the set gc: what the instruction demands is not checked",
+        ));
     }
     let measuring: Vec<&TaskItem> = items.items.iter().filter(|item| item.is_measuring()).collect();
     let has_knowledge = measuring.iter().any(|item| item.class == Some(DirectiveClass::Knowledge));
@@ -66,7 +70,8 @@ fn review_counts(items: &TaskItems) -> Vec<Fault> {
     }
     let controls = items.items.iter().filter(|item| item.is_control()).count();
     if controls > MOST_CONTROLS {
-        let message = format!("{controls} items are reminders, and at most {MOST_CONTROLS} are useful as controls");
+        let message =
+            format!("{controls} items are reminders, and at most {MOST_CONTROLS} are useful as controls");
         faults.push(Fault::new("too-many-controls", message));
     }
     faults
@@ -89,7 +94,11 @@ fn review_source(item: &TaskItem, skills: &[Package]) -> Vec<Fault> {
     let mut faults = Vec::new();
     if let (Some(quote), Some(lines)) = (&item.quote, &item.lines) {
         let is_there = documents.iter().any(|document| {
-            let on_lines: Vec<&str> = (1..).zip(document.lines()).filter(|(at, _)| lines.has_line(*at)).map(|(_, line)| line).collect();
+            let on_lines: Vec<&str> = (1..)
+                .zip(document.lines())
+                .filter(|(at, _)| lines.has_line(*at))
+                .map(|(_, line)| line)
+                .collect();
             join_words(&on_lines.join(" ")).contains(&join_words(quote))
         });
         if !is_there {
@@ -120,11 +129,12 @@ fn review_answer(item: &TaskItem, files: &[TaskFile]) -> Option<Fault> {
         if !is_instruction && (item.readable || !file.path.starts_with("environment/files/")) {
             continue;
         }
-        let shown = known.iter().find(|phrase| {
-            (is_instruction || !is_short_number(phrase)) && has_phrase(&file.text, phrase)
-        });
+        let shown = known
+            .iter()
+            .find(|phrase| (is_instruction || !is_short_number(phrase)) && has_phrase(&file.text, phrase));
         if let Some(phrase) = shown {
-            let message = format!("{}: {} contains {phrase:?}, which only the skill should state", item.id, file.path);
+            let message =
+                format!("{}: {} contains {phrase:?}, which only the skill should state", item.id, file.path);
             return Some(Fault::new("answer-given", message));
         }
     }

@@ -304,8 +304,7 @@ fn tasks_that_the_solver_does_not_solve_are_rejected() {
     case.run(false, DraftStage::Validation, &model, &NO_SOLVER, &mut host, &heard).unwrap();
     case.folder.write("draft/solver.toml", SOLVER);
     // One task is solved with the skill, the other is not.
-    let rule =
-        json!({"task": "revenue", "condition": "curated", "turn": 0, "run": [SOLVE]});
+    let rule = json!({"task": "revenue", "condition": "curated", "turn": 0, "run": [SOLVE]});
     case.folder.write("draft/solver.jsonl", &format!("{rule}\n{}\n", json!({"say": "Done."})));
     let solver = SolverOptions { model: Some("scripted:solver.jsonl"), ..NO_SOLVER };
     let end = case.run(true, DraftStage::Solvers, &model, &solver, &mut host, &heard).unwrap();

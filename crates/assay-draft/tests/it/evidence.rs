@@ -89,7 +89,12 @@ impl Outcome {
     fn items(&self) -> Vec<String> {
         let items: Value =
             serde_json::from_str(&self.folder.read("draft/tasks/revenue/tests/items.json")).unwrap();
-        items["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+        items["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
@@ -137,7 +142,14 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
     let status = read_status(&DraftFolder::at_path(out), None).unwrap();
     let status = serde_json::to_value(status).unwrap();
     let text = |key: &str| status["tasks"][0][key].as_str().unwrap_or_default().to_owned();
-    Outcome { state: text("state"), reason: text("reason"), asked, heard: heard.texts(), folder, status: status.clone() }
+    Outcome {
+        state: text("state"),
+        reason: text("reason"),
+        asked,
+        heard: heard.texts(),
+        folder,
+        status: status.clone(),
+    }
 }
 
 #[test]
@@ -150,8 +162,7 @@ fn a_task_stays_whose_rules_only_the_skill_states() {
     let models: Vec<&str> = evidence.blind.iter().map(|work| work.model.as_str()).collect();
     assert_eq!(models, ["anthropic:solver", "openai:author", "anthropic:solver"]);
     for work in &evidence.blind {
-        let met: Vec<&str> =
-            work.met.iter().filter(|(_, met)| **met).map(|(id, _)| id.as_str()).collect();
+        let met: Vec<&str> = work.met.iter().filter(|(_, met)| **met).map(|(id, _)| id.as_str()).collect();
         assert_eq!(met, ["d06", "gc-shops", "gc-total"], "{}", work.output);
     }
     assert!(evidence.with_skill[0].met.values().all(|met| *met), "{}", evidence.with_skill[0].output);
@@ -161,7 +172,8 @@ fn a_task_stays_whose_rules_only_the_skill_states() {
     }
     assert_eq!(evidence.reader.as_deref(), Some("anthropic:solver"));
     let status = &done.status["tasks"][0];
-    let shown = json!([status["gc_items"], status["if_items"], status["canaries"], status["blind"], status["with"]]);
+    let shown =
+        json!([status["gc_items"], status["if_items"], status["canaries"], status["blind"], status["with"]]);
     assert_eq!(shown, json!([2, 5, 3, {"gc": 1.0, "if": 0.0}, {"gc": 1.0, "if": 1.0}]));
     // Requests for the work without the skill show nothing of it.
     let blind = done.asked.0.iter().chain(&done.asked.1).filter(|text| text.contains("This is reply"));
@@ -194,7 +206,11 @@ fn items_that_are_known_or_unfair_are_left_out() {
     assert_eq!(done.state, "infeasible");
     assert!(done.reason.contains("known-without-skill: d01"), "{}", done.reason);
     let repair = done.asked.0.iter().find(|text| text.starts_with("You wrote")).unwrap();
-    for part in ["known-without-skill: d01: 3 of 3", "unfair: d05: a result without it is fine, too: an end mark", "3 of 5 items"] {
+    for part in [
+        "known-without-skill: d01: 3 of 3",
+        "unfair: d05: a result without it is fine, too: an end mark",
+        "3 of 5 items",
+    ] {
         assert!(repair.contains(part), "{part}: {repair}");
     }
 }
@@ -230,7 +246,11 @@ fn a_goal_that_work_misses_is_not_accepted() {
     let replies = Replies { blind: [BLIND.to_owned(), lost, BLIND.to_owned()], ..Replies::default() };
     let done = draft_with(replies, true);
     assert_eq!(done.state, "infeasible");
-    assert!(done.reason.contains("goal-missed: gc-total: 1 of 3 replies that did the work without"), "{}", done.reason);
+    assert!(
+        done.reason.contains("goal-missed: gc-total: 1 of 3 replies that did the work without"),
+        "{}",
+        done.reason
+    );
 }
 
 #[test]
@@ -256,10 +276,7 @@ fn faults_that_need_no_request_are_found_first() {
         "answer-given: d02: environment/files/sales.csv",
     );
     check(&|reply| reply["items"][0]["id"] = "gc-sum".into(), "no-check: gc-sum");
-    check(
-        &|reply| reply["items"].as_array_mut().unwrap().retain(|item| item["set"] == "if"),
-        "no-goal",
-    );
+    check(&|reply| reply["items"].as_array_mut().unwrap().retain(|item| item["set"] == "if"), "no-goal");
     check(
         &|reply| reply["items"].as_array_mut().unwrap().truncate(5),
         "too-few-items: 3 items of directives",

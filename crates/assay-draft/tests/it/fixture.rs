@@ -156,9 +156,8 @@ pub(crate) fn grade_in_folder(task: &Path) -> io::Result<GradedChecks> {
     let report = fs::read(root.path().join("logs/verifier/ctrf.json")).unwrap_or_default();
     let report: Value = serde_json::from_slice(&report).unwrap_or_default();
     let tests = report["results"]["tests"].as_array().cloned().unwrap_or_default();
-    let passed = tests.iter().filter_map(|test| {
-        Some((test["name"].as_str()?.to_owned(), test["status"] == "passed"))
-    });
+    let passed =
+        tests.iter().filter_map(|test| Some((test["name"].as_str()?.to_owned(), test["status"] == "passed")));
     Ok(GradedChecks { passed: passed.collect(), output, unchecked: None })
 }
 

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use assay_draft::prompts::{self, SkillText};
-use assay_draft::prompts::{InputFile, Intent};
 use assay_draft::directives::DraftDirective;
 use assay_draft::ideas::{Idea, ProposedIdeas, read_ideas};
 use assay_draft::items::{TaskItems, TaskMutants};
+use assay_draft::prompts::{self, SkillText};
+use assay_draft::prompts::{InputFile, Intent};
 use assay_draft::proposal::{Provenance, apply, read_changes, read_files, read_task, write_task};
 use serde_json::{Value, json};
 
@@ -50,7 +50,8 @@ fn ideas_have_unique_names_of_the_right_form() {
 fn paths_and_sizes_of_files_are_checked() {
     let check = |paths: &[&str], message: &str| {
         let all = [&GOOD[..], paths].concat();
-        let error = read_files(&reply(&all), &[], &[]).err().map(|error| error.to_string()).unwrap_or_default();
+        let error =
+            read_files(&reply(&all), &[], &[]).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(message), "{paths:?}: {error}");
         assert_eq!(error.is_empty(), message.is_empty(), "{paths:?}: {error}");
     };
@@ -76,7 +77,10 @@ fn paths_and_sizes_of_files_are_checked() {
         check(&[path], "is written by assay: leave it out");
     }
     assert!(
-        read_files(&reply(&GOOD[..2]), &[], &[]).unwrap_err().to_string().contains("solution/solve.sh is missing")
+        read_files(&reply(&GOOD[..2]), &[], &[])
+            .unwrap_err()
+            .to_string()
+            .contains("solution/solve.sh is missing")
     );
     let large = json!({"files": [{"path": "tests/a", "text": "x".repeat(300 << 10)}]}).to_string();
     assert!(read_changes(&large, &[], &[]).unwrap_err().to_string().contains("bytes"));

@@ -44,7 +44,8 @@ impl DeclaredAnswers {
     /// Those of a task; none if it has no items, or if they cannot be read.
     pub(super) fn read_from(subject: &Subject<'_>) -> Self {
         let is_items = |text: &&Text| text.file.ends_with(ITEMS);
-        let parsed = subject.tests.iter().find(is_items).map(|text| serde_json::from_str::<Items>(&text.text));
+        let parsed =
+            subject.tests.iter().find(is_items).map(|text| serde_json::from_str::<Items>(&text.text));
         let Some(Ok(Items { items })) = parsed else { return Self::default() };
         let mut declared = Self::default();
         for item in items.into_iter().filter(|item| item.set == "if" && !item.file.is_empty()) {

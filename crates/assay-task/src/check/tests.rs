@@ -628,7 +628,9 @@ fn answers_that_a_task_declares_are_no_leaks() {
     // The body of the skill begins on line 5.
     let body = format!("{PROSE}\n\nIt comes to 48291.\n\nDivide by 999983.");
     let items = |lines: &str, set: &str| {
-        format!(r#"{{"items": [{{"set": "{set}", "id": "d1", "file": "SKILL.md", "lines": "{lines}", "quote": "{PROSE}"}}]}}"#)
+        format!(
+            r#"{{"items": [{{"set": "{set}", "id": "d1", "file": "SKILL.md", "lines": "{lines}", "quote": "{PROSE}"}}]}}"#
+        )
     };
     let test = format!("# {PROSE}\nassert total == 48291\nassert x % 999983 == 0\n");
     let codes = |items: &str, more: &[(&str, &str)]| {

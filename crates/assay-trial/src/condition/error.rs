@@ -69,7 +69,9 @@ pub enum ConditionError {
         error: Box<VersionError>,
     },
     /// A task without a table of replacements, or one that changes nothing of its skills.
-    #[error("it has no table of replacements for its skills (hint: `assay draft run` writes {COUNTERFACTUAL_TABLE})")]
+    #[error(
+        "it has no table of replacements for its skills (hint: `assay draft run` writes {COUNTERFACTUAL_TABLE})"
+    )]
     NoReplacements,
     /// A table that cannot be read.
     #[error(transparent)]

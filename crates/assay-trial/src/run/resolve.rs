@@ -11,9 +11,7 @@ use assay_store::{AgentLabel, AgentSpec, ProvisionSpec, SkillRef, TaskRef, Trial
 use assay_task::{Task, TaskError};
 use serde_json::{Value, json};
 
-use crate::condition::{
-    Provision, VersionError, counterfactual_of, extract_version, placebo_of, version_of,
-};
+use crate::condition::{Provision, VersionError, counterfactual_of, extract_version, placebo_of, version_of};
 use crate::judging::{Panel, PanelError, TrialJudge};
 use crate::plan::agents::label;
 use crate::plan::limits::step_seconds;

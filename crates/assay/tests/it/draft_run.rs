@@ -125,7 +125,8 @@ fn a_skill_becomes_a_suite_that_runs() {
 
     // Stage by stage, each from the files of the one before.
     begin(&lab, &url, &NEW);
-    let ideas = lab.assay(&args(&url, &[&["--resume", "--stop-after", "ideas"], &json[..]].concat())).ok().json();
+    let ideas =
+        lab.assay(&args(&url, &[&["--resume", "--stop-after", "ideas"], &json[..]].concat())).ok().json();
     assert_eq!((&ideas["stage"], &ideas["requests"]), (&json!("ideas"), &json!(1)));
     assert_eq!(read_json(&lab.path("draft/needs.json")).unwrap()["verdict"], "usable");
     let resume = |more: &[&str]| {
@@ -186,7 +187,10 @@ fn a_skill_becomes_a_suite_that_runs() {
     let report = lab.assay(&["report", "ledger-export"]).ok().stdout;
     assert!(report.contains("curated"), "{report}");
     // Who reads the copy of the skill passes with its words, and the skill itself with its own.
-    assert_eq!(passes(&lab), [("counterfactual", 5), ("curated", 5), ("none", 0), ("placebo", 0), ("told", 0)]);
+    assert_eq!(
+        passes(&lab),
+        [("counterfactual", 5), ("curated", 5), ("none", 0), ("placebo", 0), ("told", 0)]
+    );
     // Only the baseline decides what is too easy.
     lab.assay(&["draft", "headroom", "draft", "--run", "ledger-export"]).ended(2);
 }
@@ -377,7 +381,8 @@ fn unreadable_replies_are_complained_about_once() {
     let lab = lab();
     let url = server.url();
     begin(&lab, &url, &["--model", "openai:gpt-5"]);
-    let ran = lab.assay(&args(&url, &["--resume", "--stop-after", "tasks", "--format", "json"])).ended(1).json();
+    let ran =
+        lab.assay(&args(&url, &["--resume", "--stop-after", "tasks", "--format", "json"])).ended(1).json();
     assert_eq!((&ran["ideas"], &ran["requests"]), (&json!(2), &json!(6)));
     let reason = task_state(&ran, "a")["reason"].as_str().unwrap();
     assert!(reason.contains("\"../x\" is not an allowed path"), "{reason}");

@@ -55,7 +55,10 @@ const SUM: &str = "python3 -c 'print(sum(open(\"data.bin\", \"rb\").read()))'";
 /// The items of the ledger's task that this one has as well.
 fn items() -> Value {
     let mut items = ledger::items();
-    items.as_array_mut().unwrap().retain(|item| ["d01", "d02", "d03", "d05"].iter().any(|id| item["id"] == *id));
+    items
+        .as_array_mut()
+        .unwrap()
+        .retain(|item| ["d01", "d02", "d03", "d05"].iter().any(|id| item["id"] == *id));
     items[2]["mutant"] = json!([{"find": "sensor dormant", "replace": "sensor"}]);
     items.as_array_mut().unwrap().push(json!({"set": "gc", "id": "gc-sum", "text": "the sum is stated"}));
     items
@@ -104,8 +107,19 @@ fn draft(lab: &Fixture, url: &str, skills: &[&str], more: &[&str]) -> crate::fix
 }
 
 fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let own =
-        ["draft", "run", "--base-url", url, "--out", "draft", "--model", "openai:gpt-5", "--tasks", "1", "--force"];
+    let own = [
+        "draft",
+        "run",
+        "--base-url",
+        url,
+        "--out",
+        "draft",
+        "--model",
+        "openai:gpt-5",
+        "--tasks",
+        "1",
+        "--force",
+    ];
     [&own[..], more, &["--format", "json"]].concat()
 }
 
@@ -172,8 +186,18 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
     assert!(plan.code < 2, "{}", plan.stderr);
     // The draft goes on without its sources.
     fs::remove_dir_all(lab.path("in")).unwrap();
-    let resume =
-        ["draft", "run", "skills/ledger", "skills/charts", "--resume", "--base-url", &url, "--out", "draft", "--force"];
+    let resume = [
+        "draft",
+        "run",
+        "skills/ledger",
+        "skills/charts",
+        "--resume",
+        "--base-url",
+        &url,
+        "--out",
+        "draft",
+        "--force",
+    ];
     lab.assay(&resume).ok();
     assert_eq!(server.requests().len(), 5);
     let other = lab.assay(&["draft", "run", "skills/ledger", "--resume", "--out", "draft"]).ended(2);
@@ -217,7 +241,8 @@ fn a_program_of_the_task_makes_its_files() {
         fs::metadata(lab.path("draft/tasks/readings/environment/files/data.bin")).unwrap().len(),
         70_000
     );
-    let resume = ["draft", "run", "skills/ledger", "--resume", "--base-url", &url, "--out", "draft", "--force"];
+    let resume =
+        ["draft", "run", "skills/ledger", "--resume", "--base-url", &url, "--out", "draft", "--force"];
     lab.assay(&resume).ok();
     assert_eq!(server.requests().len(), 7);
 }

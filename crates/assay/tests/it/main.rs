@@ -58,9 +58,9 @@ mod judge_pairs;
 mod judged;
 mod k8s;
 mod laboratory;
-mod limiter;
 #[path = "../../../assay-draft/tests/it/ledger.rs"]
 mod ledger;
+mod limiter;
 mod links;
 mod lint;
 mod looks;

@@ -110,10 +110,12 @@ fn what_is_known_without_the_skill_is_left_out() {
     // A control is known by design.
     check(&with("kcccr", &["100001", "100001", "100001"]), true, &[], &[]);
     // Of two replies both have to miss it, of one that one.
-    check(&with("kcccc", &["110000", "100000"]), true, &["d1 known-without-skill"], &[
-        "known-without-skill d1",
-        "too-few-items",
-    ]);
+    check(
+        &with("kcccc", &["110000", "100000"]),
+        true,
+        &["d1 known-without-skill"],
+        &["known-without-skill d1", "too-few-items"],
+    );
     check(&with("kkccc", &["101000"]), true, &["d2 known-without-skill"], &[]);
     check(&with("kkccc", &[]), true, &[], &[]);
 }
@@ -128,7 +130,8 @@ fn a_wrong_check_is_repaired_and_at_last_left_out() {
     let few = Seen { classes: "kccc", blind: &["10000"; 3], with_skill: &["10111"], ..Seen::default() };
     check(&few, false, &["d1 failed-with-skill"], &["failed-with-skill d1", "too-few-items"]);
     // A control with a wrong check goes as well, and counts for nothing.
-    let control = Seen { classes: "kcccr", blind: &["100000"; 3], with_skill: &["111110"], ..Seen::default() };
+    let control =
+        Seen { classes: "kcccr", blind: &["100000"; 3], with_skill: &["111110"], ..Seen::default() };
     check(&control, false, &["d5 failed-with-skill"], &[]);
 }
 
@@ -147,12 +150,7 @@ fn a_mutant_fails_its_item_and_few_others() {
     // Two of six others are a third; three are more.
     check(&with(&[("d1", "10001111")]), true, &[], &[]);
     check(&with(&[("d1", "10000111")]), true, &[], &["one-name d2", "one-name d3", "one-name d4"]);
-    check(
-        &with(&[("d1", "10000111")]),
-        false,
-        &["d2 one-name", "d3 one-name", "d4 one-name"],
-        &[],
-    );
+    check(&with(&[("d1", "10000111")]), false, &["d2 one-name", "d3 one-name", "d4 one-name"], &[]);
     check(
         &with(&[("d1", "10000011")]),
         false,

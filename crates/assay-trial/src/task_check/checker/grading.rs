@@ -46,7 +46,8 @@ impl TaskChecker<'_> {
         task: &Task,
         events: &dyn TaskCheckEvents,
     ) -> Result<GradedSolution, TaskCheckError> {
-        let unchecked = |reason: String| GradedSolution { unchecked: Some(reason), ..GradedSolution::default() };
+        let unchecked =
+            |reason: String| GradedSolution { unchecked: Some(reason), ..GradedSolution::default() };
         let mut plan = match self.plan(task) {
             Ok(plan) => plan,
             Err(reason) => return Ok(unchecked(reason)),

@@ -66,7 +66,8 @@ impl DraftHost for CommandHost<'_> {
     fn grade_solution(&mut self, task: &Task) -> Result<GradedChecks, ErrorCause> {
         let notes = CheckNotes(self.ui);
         let graded = self.checker()?.grade_solution(task, &notes).map_err(Failure::from)?;
-        let passed = graded.checks.into_iter().map(|check| (check.name.clone(), check.passed() == Some(true)));
+        let passed =
+            graded.checks.into_iter().map(|check| (check.name.clone(), check.passed() == Some(true)));
         Ok(GradedChecks { passed: passed.collect(), output: graded.output, unchecked: graded.unchecked })
     }
 

@@ -63,7 +63,8 @@ fn model(ideas: usize) -> impl Fn(usize, &Request) -> Answer + Send + Sync + 'st
     move |_, request| {
         let text = draft_run::text_of(request);
         if text.starts_with("Propose") {
-            let ideas: Vec<Value> = INSTRUCTIONS[..ideas].iter().map(|(name, _)| ledger::idea(name)).collect();
+            let ideas: Vec<Value> =
+                INSTRUCTIONS[..ideas].iter().map(|(name, _)| ledger::idea(name)).collect();
             return Answer::done(&json!({ "ideas": ideas }).to_string());
         }
         if text.starts_with("Do this work") {
@@ -83,7 +84,8 @@ fn model(ideas: usize) -> impl Fn(usize, &Request) -> Answer + Send + Sync + 'st
 
 /// Sets the model of the draft's files, an agent that solves the tasks with the skill only, and one repetition.
 fn set_models(lab: &Fixture) {
-    let rules = [json!({ "condition": "curated", "turn": 0, "run": [ledger::SOLVE] }), json!({ "say": "Done." })];
+    let rules =
+        [json!({ "condition": "curated", "turn": 0, "run": [ledger::SOLVE] }), json!({ "say": "Done." })];
     lab.write("draft/turns.jsonl", rules.map(|rule| rule.to_string()).join("\n"));
     for name in ["pilot", "experiment"] {
         let path = lab.path(&format!("draft/{name}.toml"));
@@ -116,7 +118,8 @@ fn draft(ideas: &'static str, url: &str) -> (Fixture, Vec<&'static str>) {
 fn of_a_draft() -> BTreeSet<String> {
     let server = draft_run::start_author(model(5));
     let url = server.url();
-    let resume = format!("assay draft run skills/ledger-export --resume --out draft --force --base-url {url}");
+    let resume =
+        format!("assay draft run skills/ledger-export --resume --out draft --force --base-url {url}");
     let requests = format!(
         "assay draft requests skills --model openai:gpt-5 --base-url {url} --no-cap --count 5 --dry-run --out draft/requests.jsonl"
     );

@@ -65,7 +65,15 @@ fn each_stage_has_a_page() {
     check("/draft/needs/", &["Verdict: double", "multi_turn", "scripted_user", "window.stolen=1"]);
     check(
         "/draft/directives/",
-        &["SKILL.md:12", "EUR", "window.stolen=1", "Model: openai:small", "dollars (different)", "filler", "read to line 0 of 9"],
+        &[
+            "SKILL.md:12",
+            "EUR",
+            "window.stolen=1",
+            "Model: openai:small",
+            "dollars (different)",
+            "filler",
+            "read to line 0 of 9",
+        ],
     );
     check("/draft/ideas/", &["sums", "a; b", "no test", "name=\"decision\" value=\"rejected\""]);
     check("/draft/tasks/", &["href=\"/draft/tasks/sums/\"", "href=\"/draft/tasks/other/\""]);
