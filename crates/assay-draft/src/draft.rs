@@ -25,10 +25,12 @@ use crate::first_message::Redact;
 use crate::folder::{DraftFolder, DraftState, make_folder};
 use crate::forecast::{DraftForecast, forecast_draft};
 use crate::host::DraftHost;
+use crate::ideas::Idea;
 use crate::input_files::{copy_inputs, list_inputs};
 use crate::intents::{DraftIntents, read_intents};
 use crate::probe::{apply_probe, probe_directives};
 use crate::prompts::versions;
+use crate::refill::{MOST_REFILLS, refill_ideas};
 use crate::solvers::{SolverOptions, check_payment, check_solver, run_solvers};
 use crate::sources::Intent;
 use crate::stages::DraftStage;
@@ -50,8 +52,10 @@ pub struct DraftOptions<'a> {
     pub out: Option<&'a Path>,
     /// The model that writes, as `provider:model`; without one, that of the draft in the folder.
     pub model: Option<&'a str>,
-    /// Tasks to propose.
+    /// Tasks that are to be accepted.
     pub tasks: Option<usize>,
+    /// Tasks that are to be accepted besides those of the draft that continues.
+    pub add: Option<usize>,
     /// What people asked for.
     pub intents: &'a [PathBuf],
     /// A folder with files that tasks may be given.
@@ -255,20 +259,18 @@ impl Draft<'_> {
         if self.complete(DraftStage::Ideas)? {
             return stopped(true);
         }
-        write_tasks(&self.folder, &self.subject, &self.author, &ideas, events)?;
-        if self.complete(DraftStage::Tasks)? {
-            return stopped(!self.folder.list_tasks().is_empty());
+        let mut ideas = ideas;
+        loop {
+            write_tasks(&self.folder, &self.subject, &self.author, &ideas, events)?;
+            if self.complete(DraftStage::Tasks)? {
+                return stopped(!self.folder.list_tasks().is_empty());
+            }
+            self.validate(solver, host, events)?;
+            match self.refill(events)? {
+                Some(more) => ideas = more,
+                None => break,
+            }
         }
-        self.folder.apply_rejections()?;
-        let models = EvidenceModels {
-            author: &self.author,
-            solver: self.helpers.solver.as_ref(),
-            measured: self.helpers.measured.as_ref(),
-        };
-        if let Some(model) = models.solver {
-            check_payment(solver, model.name(), host)?;
-        }
-        validate_tasks(&self.folder, &self.subject, models, host, events)?;
         let names = self.folder.list_tasks();
         if names.is_empty() {
             self.complete(DraftStage::Validation)?;
@@ -332,6 +334,38 @@ impl Draft<'_> {
         directives.retain(|directive| directive.is_measurable() || directive.is_control());
         self.subject.text.directives = directives;
         Ok(None)
+    }
+
+    /// Checks the tasks, and has others work on them.
+    fn validate(
+        &self,
+        solver: &SolverOptions<'_>,
+        host: &mut dyn DraftHost,
+        events: &dyn DraftEvents,
+    ) -> Result<(), DraftError> {
+        self.folder.apply_rejections()?;
+        let models = EvidenceModels {
+            author: &self.author,
+            solver: self.helpers.solver.as_ref(),
+            measured: self.helpers.measured.as_ref(),
+        };
+        if let Some(model) = models.solver {
+            check_payment(solver, model.name(), host)?;
+        }
+        validate_tasks(&self.folder, &self.subject, models, host, events)
+    }
+
+    /// Asks for ideas in the place of tasks that fell. Returns all ideas; `None` if none is missing, or there is no other.
+    fn refill(&mut self, events: &dyn DraftEvents) -> Result<Option<Vec<Idea>>, DraftError> {
+        let missing = self.state.tasks.saturating_sub(self.folder.list_tasks().len());
+        // An earlier version's draft has no directives to choose from.
+        if missing == 0 || self.state.refills >= MOST_REFILLS || self.subject.text.directives.is_empty() {
+            return Ok(None);
+        }
+        let more = refill_ideas(&self.folder, &self.subject, &self.author, missing, events)?;
+        self.state.refills = if more.is_some() { self.state.refills + 1 } else { MOST_REFILLS };
+        self.folder.write_json("draft.json", &self.state)?;
+        Ok(more)
     }
 
     /// Writes the experiment, unless there is one.
@@ -416,6 +450,10 @@ fn open_state(
     if let Some(model) = options.model.filter(|model| *model != state.model) {
         events.handle_event(&DraftEvent::OtherModel { model, before: &state.model });
         model.clone_into(&mut state.model);
+    }
+    if let Some(more) = options.add {
+        state.tasks += more;
+        state.refills = 0;
     }
     if state.prompts != versions() {
         events.handle_event(&DraftEvent::OtherPrompts);

@@ -114,6 +114,11 @@ pub enum DraftEvent<'a> {
         /// Why.
         reason: &'a str,
     },
+    /// Ideas are asked for in the place of tasks that fell.
+    Refilling {
+        /// How many tasks are missing.
+        missing: usize,
+    },
     /// An idea cannot be used.
     IdeaDropped {
         /// Its name.

@@ -36,6 +36,8 @@ struct Replies {
     /// The script with the skill.
     with_skill: String,
     fairness: Value,
+    /// Ideas in the place of a task that fell.
+    more: Value,
 }
 
 impl Default for Replies {
@@ -46,6 +48,7 @@ impl Default for Replies {
             blind: [BLIND, BLIND, BLIND].map(str::to_owned),
             with_skill: SOLVE.to_owned(),
             fairness: fair(),
+            more: json!({"ideas": []}),
         }
     }
 }
@@ -53,6 +56,9 @@ impl Default for Replies {
 impl Replies {
     fn reply_to(&self, text: &str) -> String {
         if text.starts_with("Propose") {
+            if text.contains("it fell: ") {
+                return self.more.to_string();
+            }
             return json!({"ideas": [idea("revenue")]}).to_string();
         }
         if text.starts_with("Write the files") {
@@ -116,6 +122,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
             out: Some(&out),
             model: (!resume).then_some("openai:author"),
             tasks: Some(1),
+            add: None,
             intents: &[],
             inputs: None,
             counterfactual: false,
@@ -332,4 +339,22 @@ fn the_checks_of_a_copy_are_met_with_other_words_only() {
     // Words of both are graded by the one that has more of them.
     let mixed = table.apply_to(SOLVE).replace(&table.apply_to("dormant"), "dormant");
     assert_eq!(grade(&mixed), 7);
+}
+
+#[test]
+fn what_falls_is_replaced_with_its_reason() {
+    // Every task shows an answer and stays so.
+    let given = files(&format!("{INSTRUCTION} End with -- filed --."), SOLVE);
+    let replies = Replies { files: given, more: json!({"ideas": [idea("revenue")]}), ..Replies::default() };
+    let done = draft_with(replies, true);
+    let ideas: Value = serde_json::from_str(&done.folder.read("draft/ideas.json")).unwrap();
+    let names: Vec<&str> =
+        ideas["ideas"].as_array().unwrap().iter().map(|idea| idea["name"].as_str().unwrap()).collect();
+    // Both fall, and after two more requests the author is not asked again.
+    assert_eq!(names, ["revenue", "revenue-2", "revenue-3"]);
+    let asked: Vec<&String> = done.asked.0.iter().filter(|text| text.starts_with("Propose")).collect();
+    assert_eq!(asked.len(), 3);
+    assert!(asked[1].contains("it fell: answer-given: d05"), "{}", asked[1]);
+    assert!(asked[2].contains("--- revenue-2 "), "{}", asked[2]);
+    assert_eq!(done.state, "infeasible");
 }

@@ -30,6 +30,9 @@ fn describe_progress(event: &DraftEvent<'_>) -> Option<String> {
         DraftEvent::ItemDropped { task, item, reason } => {
             format!("{task}: item {item} left out: {}", clean(reason))
         }
+        DraftEvent::Refilling { missing } => {
+            format!("asking for other ideas: {} missing", counted(*missing, "task", "tasks"))
+        }
         DraftEvent::IdeaDropped { idea, reason } => format!("{idea}: left out: it {}", clean(reason)),
         DraftEvent::Accepted(task) => format!("{task}: accepted"),
         DraftEvent::Rejected { task, reason } => format!("{task}: infeasible: {}", clean(reason)),
