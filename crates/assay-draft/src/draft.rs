@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use assay_diagnostic::clean;
 use assay_fs::{Caps, copy_tree};
 use assay_skill::Package;
+use assay_task::COUNTERFACTUAL_TABLE;
 use serde_json::Value;
 
 use crate::author::DraftAuthor;
@@ -24,10 +25,12 @@ use crate::first_message::Redact;
 use crate::folder::{DraftFolder, DraftState, make_folder};
 use crate::forecast::{DraftForecast, forecast_draft};
 use crate::host::DraftHost;
+use crate::ideas::Idea;
 use crate::input_files::{copy_inputs, list_inputs};
 use crate::intents::{DraftIntents, read_intents};
 use crate::probe::{apply_probe, probe_directives};
 use crate::prompts::versions;
+use crate::refill::{MOST_REFILLS, refill_ideas};
 use crate::solvers::{SolverOptions, check_payment, check_solver, run_solvers};
 use crate::sources::Intent;
 use crate::stages::DraftStage;
@@ -49,8 +52,10 @@ pub struct DraftOptions<'a> {
     pub out: Option<&'a Path>,
     /// The model that writes, as `provider:model`; without one, that of the draft in the folder.
     pub model: Option<&'a str>,
-    /// Tasks to propose.
+    /// Tasks that are to be accepted.
     pub tasks: Option<usize>,
+    /// Tasks that are to be accepted besides those of the draft that continues.
+    pub add: Option<usize>,
     /// What people asked for.
     pub intents: &'a [PathBuf],
     /// A folder with files that tasks may be given.
@@ -254,20 +259,18 @@ impl Draft<'_> {
         if self.complete(DraftStage::Ideas)? {
             return stopped(true);
         }
-        write_tasks(&self.folder, &self.subject, &self.author, &ideas, events)?;
-        if self.complete(DraftStage::Tasks)? {
-            return stopped(!self.folder.list_tasks().is_empty());
+        let mut ideas = ideas;
+        loop {
+            write_tasks(&self.folder, &self.subject, &self.author, &ideas, events)?;
+            if self.complete(DraftStage::Tasks)? {
+                return stopped(!self.folder.list_tasks().is_empty());
+            }
+            self.validate(solver, host, events)?;
+            match self.refill(events)? {
+                Some(more) => ideas = more,
+                None => break,
+            }
         }
-        self.folder.apply_rejections()?;
-        let models = EvidenceModels {
-            author: &self.author,
-            solver: self.helpers.solver.as_ref(),
-            measured: self.helpers.measured.as_ref(),
-        };
-        if let Some(model) = models.solver {
-            check_payment(solver, model.name(), host)?;
-        }
-        validate_tasks(&self.folder, &self.subject, models, host, events)?;
         let names = self.folder.list_tasks();
         if names.is_empty() {
             self.complete(DraftStage::Validation)?;
@@ -285,10 +288,7 @@ impl Draft<'_> {
         if self.complete(DraftStage::Solvers)? || names.is_empty() {
             return stopped(!names.is_empty());
         }
-        self.write_new(
-            "experiment.toml",
-            &experiment::experiment(&name, has_rubrics, self.options.counterfactual),
-        )?;
+        self.write_experiment(&name, has_rubrics, &names, events)?;
         let tasks: Vec<PathBuf> = names.iter().map(|name| self.folder.task_folder(name)).collect();
         let reviews = self.folder.path_of("reviews");
         host.write_reviews(&tasks, &self.subject.packages, &reviews).map_err(DraftError::Host)?;
@@ -334,6 +334,61 @@ impl Draft<'_> {
         directives.retain(|directive| directive.is_measurable() || directive.is_control());
         self.subject.text.directives = directives;
         Ok(None)
+    }
+
+    /// Checks the tasks, and has others work on them.
+    fn validate(
+        &self,
+        solver: &SolverOptions<'_>,
+        host: &mut dyn DraftHost,
+        events: &dyn DraftEvents,
+    ) -> Result<(), DraftError> {
+        self.folder.apply_rejections()?;
+        let models = EvidenceModels {
+            author: &self.author,
+            solver: self.helpers.solver.as_ref(),
+            measured: self.helpers.measured.as_ref(),
+        };
+        if let Some(model) = models.solver {
+            check_payment(solver, model.name(), host)?;
+        }
+        validate_tasks(&self.folder, &self.subject, models, host, events)
+    }
+
+    /// Asks for ideas in the place of tasks that fell. Returns all ideas; `None` if none is missing, or there is no other.
+    fn refill(&mut self, events: &dyn DraftEvents) -> Result<Option<Vec<Idea>>, DraftError> {
+        let missing = self.state.tasks.saturating_sub(self.folder.list_tasks().len());
+        // An earlier version's draft has no directives to choose from.
+        if missing == 0 || self.state.refills >= MOST_REFILLS || self.subject.text.directives.is_empty() {
+            return Ok(None);
+        }
+        let more = refill_ideas(&self.folder, &self.subject, &self.author, missing, events)?;
+        self.state.refills = if more.is_some() { self.state.refills + 1 } else { MOST_REFILLS };
+        self.folder.write_json("draft.json", &self.state)?;
+        Ok(more)
+    }
+
+    /// Writes the experiment, unless there is one.
+    fn write_experiment(
+        &self,
+        name: &str,
+        has_rubrics: bool,
+        tasks: &[String],
+        events: &dyn DraftEvents,
+    ) -> Result<(), DraftError> {
+        let has_table = |task: &String| self.folder.task_folder(task).join(COUNTERFACTUAL_TABLE).is_file();
+        let has_copies = self.options.counterfactual && tasks.iter().any(has_table);
+        let path = self.folder.path_of("experiment.toml");
+        if self.options.counterfactual && !has_copies {
+            events.handle_event(&DraftEvent::NoCounterfactual(
+                "no task has words or numbers that can be replaced",
+            ));
+        } else if has_copies && fs::read_to_string(&path).is_ok_and(|text| !text.contains("counterfactual")) {
+            events.handle_event(&DraftEvent::NoCounterfactual(
+                "experiment.toml exists: add it to its `conditions`",
+            ));
+        }
+        self.write_new("experiment.toml", &experiment::experiment(name, has_rubrics, has_copies))
     }
 
     /// Writes a file that does not exist: one that was edited stays.
@@ -395,6 +450,10 @@ fn open_state(
     if let Some(model) = options.model.filter(|model| *model != state.model) {
         events.handle_event(&DraftEvent::OtherModel { model, before: &state.model });
         model.clone_into(&mut state.model);
+    }
+    if let Some(more) = options.add {
+        state.tasks += more;
+        state.refills = 0;
     }
     if state.prompts != versions() {
         events.handle_event(&DraftEvent::OtherPrompts);

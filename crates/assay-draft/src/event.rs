@@ -114,6 +114,11 @@ pub enum DraftEvent<'a> {
         /// Why.
         reason: &'a str,
     },
+    /// Ideas are asked for in the place of tasks that fell.
+    Refilling {
+        /// How many tasks are missing.
+        missing: usize,
+    },
     /// An idea cannot be used.
     IdeaDropped {
         /// Its name.
@@ -152,6 +157,8 @@ pub enum DraftEvent<'a> {
     },
     /// A note about trials.
     TrialNote(&'a str),
+    /// The experiment does not get the condition `counterfactual`.
+    NoCounterfactual(&'static str),
     /// No pilot has measured which tasks are too easy.
     NoHeadroom,
     /// Requests of a kind were accepted.

@@ -24,8 +24,11 @@ pub(crate) struct DraftState {
     pub(crate) digest: String,
     /// The model that writes, as `provider:model`.
     pub(crate) model: String,
-    /// Tasks to propose.
+    /// Tasks that are to be accepted.
     pub(crate) tasks: usize,
+    /// How often ideas were asked for in the place of tasks that fell.
+    #[serde(default)]
+    pub(crate) refills: usize,
     /// The versions of the prompts.
     pub(crate) prompts: BTreeMap<String, String>,
     /// The last stage that is complete.
@@ -40,6 +43,7 @@ impl DraftState {
             digest,
             model,
             tasks,
+            refills: 0,
             prompts: crate::prompts::versions(),
             stage: None,
         }

@@ -43,6 +43,7 @@ pub mod needs_line;
 pub mod probe;
 pub mod prompts;
 pub mod proposal;
+mod refill;
 pub mod requests;
 pub mod review;
 pub mod skill_sources;

@@ -50,6 +50,8 @@ pub const GENERATOR: Prompt = Prompt { name: "generator", text: include_str!("..
 /// Asks for corrections of a task.
 pub const REPAIR: Prompt = Prompt { name: "repair", text: include_str!("../prompts/repair.md") };
 
+/// Shows tasks that are there or fell, in [`IDEAS`].
+pub const REFUSED: Prompt = Prompt { name: "refused", text: include_str!("../prompts/refused.md") };
 /// Shows directives, in [`IDEAS`], [`FILES`] and [`REPAIR`].
 pub const DIRECTIVE_LIST: Prompt =
     Prompt { name: "directive-list", text: include_str!("../prompts/directive-list.md") };
@@ -122,6 +124,7 @@ pub fn versions() -> BTreeMap<String, String> {
         INPUTS,
         GENERATOR,
         REPAIR,
+        REFUSED,
         DIRECTIVE_LIST,
         WORK_SYSTEM,
         WITHOUT,
@@ -157,10 +160,16 @@ pub struct SkillText {
 
 /// Asks for `count` ideas.
 pub fn request_ideas(skill: &SkillText, count: usize) -> Request {
+    request_more_ideas(skill, count, &[])
+}
+
+/// Asks for `count` more ideas. `others` are the names of tasks with what became of them.
+pub fn request_more_ideas(skill: &SkillText, count: usize, others: &[Part]) -> Request {
     let count = count.to_string();
     let text = IDEAS.fill(&[
         ("count", &count),
         ("needs", &skill.needs),
+        ("refused", &refused_part(others)),
         ("several", if skill.several { SEVERAL.text } else { "" }),
         ("intents", &intents_part(&skill.intents)),
         ("inputs", &inputs_part(&skill.inputs)),
@@ -283,6 +292,13 @@ fn inputs_part(inputs: &[InputFile]) -> String {
     };
     let parts: Vec<Part> = inputs.iter().map(part).collect();
     INPUTS.fill(&[("inputs", &delimited("INPUTS", &parts, &[]))])
+}
+
+fn refused_part(others: &[Part]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    REFUSED.fill(&[("refused", &delimited("TASKS", others, &[]))])
 }
 
 /// Directives as data: what their items need.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::author::{DraftAuthor, stored_replies};
 use crate::coverage::{DirectiveCoverage, DraftCoverage, ProbeCoverage, read_coverage};
 use crate::error::DraftError;
+use crate::evidence::{ItemSummary, summarize_items};
 use crate::folder::{DraftFolder, DraftIdeas, HeadroomRecord};
 use crate::solvers::read_solvers;
 use crate::stages::DraftStage;
@@ -60,6 +61,9 @@ struct TaskStatus {
     solved: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Its items; absent if it has none, or is not in the suite.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    items: Option<ItemSummary>,
 }
 
 /// What happened to a task.
@@ -106,15 +110,17 @@ pub fn read_status(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<
             let accepted = validation.tasks.get(&task);
             let state = if accepted.is_some() { TaskState::Accepted } else { TaskState::Proposed };
             let repairs = accepted.map_or(0, |accepted| accepted.repairs);
-            TaskStatus { state, repairs, solved: solved(&task), reason: None, task }
+            let items = summarize_items(folder, &task)?;
+            Ok(TaskStatus { state, repairs, solved: solved(&task), reason: None, items, task })
         })
-        .collect();
+        .collect::<Result<_, DraftError>>()?;
     tasks.extend(infeasible.tasks.into_iter().map(|(task, rejected)| TaskStatus {
         solved: solved(&task),
         task,
         state: TaskState::Infeasible,
         repairs: rejected.repairs,
         reason: Some(rejected.reason),
+        items: None,
     }));
     let headroom: Option<HeadroomRecord> = folder.read_json("headroom.json")?;
     let is_piloted = headroom.is_some();
@@ -126,6 +132,7 @@ pub fn read_status(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<
             solved: solved(&task),
             repairs: validation.tasks.get(&task).map_or(0, |accepted| accepted.repairs),
             reason: Some(format!("passed {} of {} trials without the skill", result.passed, result.trials)),
+            items: None,
             task,
         });
     }
@@ -177,7 +184,9 @@ fn render(document: &DraftStatus) -> String {
         };
         let solved = if task.solved == Some(true) { ", solved by another model" } else { "" };
         let reason = task.reason.as_ref().map_or(String::new(), |reason| format!(": {}", clean(reason)));
-        text.push_str(&format!("  {}: {}{repairs}{solved}{reason}\n", clean(&task.task), task.state.word()));
+        let items = task.items.as_ref().map(ItemSummary::to_text).unwrap_or_default();
+        let (name, state) = (clean(&task.task), task.state.word());
+        text.push_str(&format!("  {name}: {state}{repairs}{items}{solved}{reason}\n"));
     }
     let validated = match (document.accepted, document.infeasible) {
         (Some(accepted), Some(infeasible)) => format!("{accepted} accepted, {infeasible} infeasible"),

@@ -319,6 +319,11 @@ impl Validator<'_> {
         if evidence.counterfactual.is_some() {
             return Ok(digest);
         }
+        let earlier = root.join("tests/counterfactual");
+        if earlier.is_dir() {
+            assay_fs::remove_tree(&earlier)
+                .map_err(|error| DraftError::io(format!("remove {}", earlier.display()), error))?;
+        }
         let work = self.folder.path_of(WORK);
         let task_of =
             EvidenceTask { name: task, root: &root, items: &items, skill: &self.subject.text, work: &work };

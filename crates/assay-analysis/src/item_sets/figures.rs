@@ -108,7 +108,7 @@ fn measures(tasks: &[&ViewedTask<'_>]) -> Vec<SetMeasure> {
             add(SetMeasureName::of_group(set, class), group_scores(tasks, set, class));
         }
     }
-    let overall = |side: usize| mean(tasks.iter().filter_map(|task| task.slots[side].score()).collect());
+    let overall = |side: usize| mean(&tasks.iter().filter_map(|task| task.slots[side].score()).collect::<Vec<_>>());
     add(SetMeasureName::Overall, [0, 1].map(overall));
     let sides = [0, 1].map(|side| trials(tasks, side));
     let mut of_trials = |measure, figure: fn(&TrialResult) -> Option<f64>| {
@@ -137,12 +137,12 @@ fn group_scores(tasks: &[&ViewedTask<'_>], set: CheckSet, class: Option<CheckCla
             CheckSet::If => {
                 let met = |item, side: usize| {
                     let scores = task.slots[side].valid().filter_map(|result| is_met(result, item).score());
-                    mean(scores.collect())
+                    mean(&scores.collect::<Vec<_>>())
                 };
                 items_of(task, set, class).map(|item| [met(item, 0), met(item, 1)]).collect()
             }
             CheckSet::Gc => {
-                vec![task.slots.map(|slot| mean(super::scores::shares(task, slot, set, class)))]
+                vec![task.slots.map(|slot| mean(&super::scores::shares(task, slot, set, class)))]
             }
         };
         for [without, with] in pairs {

@@ -202,6 +202,11 @@ impl EvidenceCollector<'_, '_> {
         }
         crate::folder::make_folder(&self.task.work.join("graded"))?;
         copy_tree(self.task.root, &copy, &Caps::default()).map_err(|error| failed(error.into()))?;
+        // The checks of an earlier copy of the skill are of other items.
+        let earlier = copy.join("tests/counterfactual");
+        if earlier.is_dir() {
+            assay_fs::remove_tree(&earlier).map_err(|error| failed(error.into()))?;
+        }
         let solution = copy.join("solution");
         if keeps_files {
             let own = copy.join(MUTANTS_FILE);

@@ -12,6 +12,7 @@ mod copy;
 mod fairness;
 mod record;
 mod selection;
+mod summary;
 mod work;
 
 pub(crate) use collect::{BLIND_REPLIES, EvidenceCollector, EvidenceModels, EvidenceTask};
@@ -19,3 +20,5 @@ pub use fairness::FairnessAnswer;
 pub use record::{CounterfactualCopy, DroppedItem, GradedMutant, GradedWork, TaskEvidence};
 pub(crate) use record::{read_evidence, write_evidence};
 pub use selection::{ItemEvidence, ItemSelection, decide_items};
+pub(crate) use summary::summarize_items;
+pub use summary::{ItemSummary, SetShares};

@@ -36,6 +36,9 @@ fn name_of(text: &str) -> &'static str {
 
 /// Three tasks: one is good, one is wrong until its first repair, and one repeats the skill and stays so.
 fn reply(text: &str) -> String {
+    if text.starts_with("Propose") && text.contains("it fell: ") {
+        return json!({ "ideas": [] }).to_string();
+    }
     if text.starts_with("Propose") {
         let ideas = ["revenue", "branches", "copied"].map(idea);
         return json!({ "ideas": ideas }).to_string();
@@ -93,6 +96,7 @@ impl DraftCase {
             out: Some(&self.out),
             model: (!resume).then_some("openai:author"),
             tasks: Some(3),
+            add: None,
             intents: &[],
             inputs: None,
             counterfactual: false,
@@ -169,12 +173,13 @@ fn each_stage_reads_the_files_of_the_one_before() {
     let reason = &tasks[2].3;
     assert!(reason.contains("copied-line") && reason.contains("still faulty after 2 repairs"), "{reason}");
     // Two tasks came so far that others did the work without the skill.
-    assert_eq!(model.requests().len(), 13);
+    // The author has no other idea in the place of the third.
+    assert_eq!(model.requests().len(), 14);
     // Nothing is asked or executed again.
     let checked = host.checked.clone();
     let end = case.run(true, DraftStage::Experiment, &model, &NO_SOLVER, &mut host, &heard).unwrap();
     assert_eq!(end, StagesEnd { has_tasks: true, is_complete: true });
-    assert_eq!((model.requests().len(), &host.checked), (13, &checked));
+    assert_eq!((model.requests().len(), &host.checked), (14, &checked));
     assert!(case.read("experiment.toml").contains("name = \"ledger-export\""));
     assert_eq!(case.read("reviews/branches.md"), "review");
     let heard = heard.texts();

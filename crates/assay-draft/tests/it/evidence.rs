@@ -36,6 +36,8 @@ struct Replies {
     /// The script with the skill.
     with_skill: String,
     fairness: Value,
+    /// Ideas in the place of a task that fell.
+    more: Value,
 }
 
 impl Default for Replies {
@@ -46,6 +48,7 @@ impl Default for Replies {
             blind: [BLIND, BLIND, BLIND].map(str::to_owned),
             with_skill: SOLVE.to_owned(),
             fairness: fair(),
+            more: json!({"ideas": []}),
         }
     }
 }
@@ -53,6 +56,9 @@ impl Default for Replies {
 impl Replies {
     fn reply_to(&self, text: &str) -> String {
         if text.starts_with("Propose") {
+            if text.contains("it fell: ") {
+                return self.more.to_string();
+            }
             return json!({"ideas": [idea("revenue")]}).to_string();
         }
         if text.starts_with("Write the files") {
@@ -77,6 +83,7 @@ struct Outcome {
     reason: String,
     asked: (Vec<String>, Vec<String>),
     heard: Vec<String>,
+    status: Value,
 }
 
 impl Outcome {
@@ -115,6 +122,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
             out: Some(&out),
             model: (!resume).then_some("openai:author"),
             tasks: Some(1),
+            add: None,
             intents: &[],
             inputs: None,
             counterfactual: false,
@@ -141,7 +149,14 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
     let status = read_status(&DraftFolder::at_path(out), None).unwrap();
     let status = serde_json::to_value(status).unwrap();
     let text = |key: &str| status["tasks"][0][key].as_str().unwrap_or_default().to_owned();
-    Outcome { state: text("state"), reason: text("reason"), asked, heard: heard.texts(), folder }
+    Outcome {
+        state: text("state"),
+        reason: text("reason"),
+        asked,
+        heard: heard.texts(),
+        folder,
+        status: status.clone(),
+    }
 }
 
 #[test]
@@ -163,6 +178,10 @@ fn a_task_stays_whose_rules_only_the_skill_states() {
         assert_eq!(failed, [&mutant.item]);
     }
     assert_eq!(evidence.reader.as_deref(), Some("anthropic:solver"));
+    let status = &done.status["tasks"][0];
+    let shown =
+        json!([status["gc_items"], status["if_items"], status["canaries"], status["blind"], status["with"]]);
+    assert_eq!(shown, json!([2, 5, 3, {"gc": 1.0, "if": 0.0}, {"gc": 1.0, "if": 1.0}]));
     // Requests for the work without the skill show nothing of it.
     let blind = done.asked.0.iter().chain(&done.asked.1).filter(|text| text.contains("This is reply"));
     for text in blind {
@@ -288,4 +307,54 @@ fn without_another_model_the_author_works_alone() {
     let evidence = done.evidence();
     assert_eq!((evidence.blind.len(), evidence.with_skill.len(), evidence.reader), (3, 0, None));
     assert!(done.heard.contains(&"NoSecondModel".to_owned()));
+}
+
+#[test]
+fn the_checks_of_a_copy_are_met_with_other_words_only() {
+    let done = draft_with(Replies::default(), true);
+    let copy = done.evidence().counterfactual.unwrap();
+    // The order of shops has no word that can be replaced.
+    assert_eq!(copy.replaced, ["d01", "d02", "d03", "d05"]);
+    assert_eq!(done.status["tasks"][0]["replaced"], 4);
+    let task = done.folder.path("draft/tasks/revenue");
+    let table = assay_task::CounterfactualTable::read_from(&task).unwrap().unwrap();
+    let checks = done.folder.read("draft/tasks/revenue/tests/counterfactual/check.py");
+    for word in ["LEDGER/4", "dormant", "close-ledger", "filed"] {
+        assert!(CHECK.contains(word) && !checks.contains(word), "{word}: {checks}");
+    }
+    // Instruction and given files have none of the words.
+    for file in ["instruction.md", "environment/files/sales.csv"] {
+        assert!(!table.occurs_in(&done.folder.read(&format!("draft/tasks/revenue/{file}"))), "{file}");
+    }
+    let grade = |script: &str| {
+        let solve = task.join("solution/solve.sh");
+        let before = std::fs::read_to_string(&solve).unwrap();
+        std::fs::write(&solve, script).unwrap();
+        let graded = crate::fixture::grade_in_folder(&task).unwrap();
+        std::fs::write(solve, before).unwrap();
+        graded.passed.values().filter(|passed| **passed).count()
+    };
+    // With the skill, with its copy, and with neither.
+    assert_eq!((grade(SOLVE), grade(&table.apply_to(SOLVE)), grade(BLIND)), (8, 8, 3));
+    // Words of both are graded by the one that has more of them.
+    let mixed = table.apply_to(SOLVE).replace(&table.apply_to("dormant"), "dormant");
+    assert_eq!(grade(&mixed), 7);
+}
+
+#[test]
+fn what_falls_is_replaced_with_its_reason() {
+    // Every task shows an answer and stays so.
+    let given = files(&format!("{INSTRUCTION} End with -- filed --."), SOLVE);
+    let replies = Replies { files: given, more: json!({"ideas": [idea("revenue")]}), ..Replies::default() };
+    let done = draft_with(replies, true);
+    let ideas: Value = serde_json::from_str(&done.folder.read("draft/ideas.json")).unwrap();
+    let names: Vec<&str> =
+        ideas["ideas"].as_array().unwrap().iter().map(|idea| idea["name"].as_str().unwrap()).collect();
+    // Both fall, and after two more requests the author is not asked again.
+    assert_eq!(names, ["revenue", "revenue-2", "revenue-3"]);
+    let asked: Vec<&String> = done.asked.0.iter().filter(|text| text.starts_with("Propose")).collect();
+    assert_eq!(asked.len(), 3);
+    assert!(asked[1].contains("it fell: answer-given: d05"), "{}", asked[1]);
+    assert!(asked[2].contains("--- revenue-2 "), "{}", asked[2]);
+    assert_eq!(done.state, "infeasible");
 }

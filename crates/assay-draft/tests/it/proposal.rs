@@ -170,7 +170,7 @@ fn data_cannot_end_its_part_of_a_request() {
     assert_eq!(copied.text.matches(&format!("END OF SKILL {mark}")).count(), 1);
     let other = copied.text.lines().rev().find_map(|line| line.strip_prefix("END OF SKILL ")).unwrap();
     assert_ne!(mark, other);
-    assert_eq!(prompts::versions().len(), 15);
+    assert_eq!(prompts::versions().len(), 22);
 }
 
 #[test]

@@ -624,6 +624,38 @@ fn text_shown_to_the_agent_is_not_a_leak() {
 }
 
 #[test]
+fn answers_that_a_task_declares_are_no_leaks() {
+    // The body of the skill begins on line 5.
+    let body = format!("{PROSE}\n\nIt comes to 48291.\n\nDivide by 999983.");
+    let items = |lines: &str, set: &str| {
+        format!(
+            r#"{{"items": [{{"set": "{set}", "id": "d1", "file": "SKILL.md", "lines": "{lines}", "quote": "{PROSE}"}}]}}"#
+        )
+    };
+    let test = format!("# {PROSE}\nassert total == 48291\nassert x % 999983 == 0\n");
+    let codes = |items: &str, more: &[(&str, &str)]| {
+        let skill = skill(&body);
+        let own = [(SKILL, skill.as_str()), ("tests/t.py", test.as_str()), ("tests/items.json", items)];
+        let found = findings(&[&own[..], more].concat(), &Context::default());
+        let mut codes: Vec<String> = found.into_iter().map(|finding| finding.code).collect();
+        codes.retain(|code| code.starts_with("leak-"));
+        codes.sort();
+        codes.dedup();
+        codes
+    };
+    let all = ["leak-constants", "leak-words"];
+    assert_eq!(codes("{}", &[]), all);
+    assert_eq!(codes(&items("5", "gc"), &[]), all);
+    assert_eq!(codes(&items("5", "if"), &[]), ["leak-constants"]);
+    assert_eq!(codes(&items("5,7,9", "if"), &[]), [""; 0]);
+    assert_eq!(codes(&items("1-9", "if"), &[]), [""; 0]);
+    // What the instruction shows is a leak for every arm.
+    let instruction = format!("{INSTRUCTION}\n{PROSE}\n");
+    assert_eq!(codes(&items("1-9", "if"), &[("instruction.md", &instruction)]), ["leak-words"]);
+    assert_eq!(codes("not JSON", &[]), all);
+}
+
+#[test]
 fn a_skill_of_the_experiment_leaks_too() {
     let (temp, root) = make_task(&[("tests/t.py", "assert total == 48291\n")]);
     let dir = temp.path().join("adder-kit");

@@ -77,9 +77,12 @@ pub(crate) struct DraftRunArgs {
     /// Model that writes tasks, as provider:name [with --resume: the model of the draft]
     #[arg(long, value_name = "PROVIDER:MODEL", required_unless_present = "resume")]
     pub(crate) model: Option<String>,
-    /// Tasks to propose; a verdict needs at least 5 that are accepted [default: 8]
+    /// Tasks to accept; what falls is replaced, and a verdict needs at least 5 [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=50), conflicts_with = "resume")]
     pub(crate) tasks: Option<u16>,
+    /// Accept N tasks more than the draft was to have; give it once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=50), requires = "resume")]
+    pub(crate) add: Option<u16>,
     /// Make tasks from what people asked for, and not only from the skill; repeatable
     ///
     /// An issue as a text, issues as `gh issue list --json number,title,body,url` writes them, JSON Lines

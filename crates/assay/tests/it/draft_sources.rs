@@ -254,6 +254,9 @@ fn generators_stay_in_their_folder() {
         let program = program.to_owned();
         let server = start_author(move |_, request| {
             let text = text_of(request);
+            if text.starts_with("Propose") && text.contains("it fell: ") {
+                return Answer::done(r#"{"ideas": []}"#);
+            }
             if text.starts_with("Propose") {
                 return Answer::done(&ideas(&json!({})));
             }

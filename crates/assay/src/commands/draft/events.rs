@@ -30,6 +30,9 @@ fn describe_progress(event: &DraftEvent<'_>) -> Option<String> {
         DraftEvent::ItemDropped { task, item, reason } => {
             format!("{task}: item {item} left out: {}", clean(reason))
         }
+        DraftEvent::Refilling { missing } => {
+            format!("asking for other ideas: {} missing", counted(*missing, "task", "tasks"))
+        }
         DraftEvent::IdeaDropped { idea, reason } => format!("{idea}: left out: it {}", clean(reason)),
         DraftEvent::Accepted(task) => format!("{task}: accepted"),
         DraftEvent::Rejected { task, reason } => format!("{task}: infeasible: {}", clean(reason)),
@@ -91,6 +94,9 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
             "whether another model solves the tasks has not been checked: --solver names one".to_owned()
         }
         DraftEvent::TrialNote(note) => (*note).to_owned(),
+        DraftEvent::NoCounterfactual(reason) => {
+            format!("the experiment has no condition counterfactual: {reason}")
+        }
         DraftEvent::NoHeadroom => {
             "headroom has not been measured: tasks that always pass without the skill cannot show that it helps"
                 .to_owned()

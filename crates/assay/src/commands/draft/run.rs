@@ -98,6 +98,7 @@ fn options_of(args: &DraftRunArgs) -> DraftOptions<'_> {
         out: args.out.as_deref(),
         model: args.model.as_deref(),
         tasks: args.tasks.map(usize::from),
+        add: args.add.map(usize::from),
         intents: &args.intents,
         inputs: args.inputs.as_deref(),
         counterfactual: args.counterfactual,
