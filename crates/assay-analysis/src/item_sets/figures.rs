@@ -108,13 +108,14 @@ fn measures(tasks: &[&ViewedTask<'_>]) -> Vec<SetMeasure> {
             add(SetMeasureName::of_group(set, class), group_scores(tasks, set, class));
         }
     }
-    let overall = |side: usize| mean(&tasks.iter().filter_map(|task| task.slots[side].score()).collect::<Vec<_>>());
+    let overall =
+        |side: usize| mean(&tasks.iter().filter_map(|task| task.slots[side].score()).collect::<Vec<_>>());
     add(SetMeasureName::Overall, [0, 1].map(overall));
     let sides = [0, 1].map(|side| trials(tasks, side));
     let mut of_trials = |measure, figure: fn(&TrialResult) -> Option<f64>| {
         let figures = sides.each_ref().map(|side| {
             let all: Option<Vec<f64>> = side.iter().map(|result| figure(result)).collect();
-            all.and_then(mean)
+            all.and_then(|all| mean(&all))
         });
         add(measure, figures);
     };
@@ -152,5 +153,5 @@ fn group_scores(tasks: &[&ViewedTask<'_>], set: CheckSet, class: Option<CheckCla
             }
         }
     }
-    units.map(mean)
+    units.each_ref().map(|side| mean(side))
 }
