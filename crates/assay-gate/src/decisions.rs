@@ -252,3 +252,46 @@ fn notes_of(measured: &Measured, look: LookLevel) -> Vec<String> {
     notes.extend(unproven.map(assay_report::record_origins));
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_analysis::{Gathered, analyze};
+    use assay_store::{Record, RunFolder};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_baseline_that_knows_canaries_is_part_of_the_reason() {
+        let reasons = |status: &str| {
+            let cell = |condition: &str| {
+                json!({ "task": "t", "agent": 0, "sandbox": "none", "condition": condition, "repetition": 1,
+                    "trial": "0".repeat(64) })
+            };
+            let run: RunFolder = serde_json::from_value(json!({
+                "schema": "assay.plan/1", "run": "r", "plan": "", "margin": 0.1, "seed": 1, "repetitions": 1,
+                "conditions": ["none", "curated"], "disclosure": "offered",
+                "agents": [{ "label": { "name": "loop", "version": "1", "model": null }, "measures_a_model": true }],
+                "tasks": [{ "name": "t", "digest": "" }], "cells": [cell("none"), cell("curated")],
+                "excluded": [], "equal_conditions": [],
+            }))
+            .unwrap();
+            let test = |item: &str, status: &str| {
+                json!({ "name": item, "status": status, "extra": { "set": "if", "item": item, "canary": true } })
+            };
+            let record: Record = serde_json::from_value(json!({
+                "schema": "assay.record/3", "trial": "0".repeat(64), "task": "t",
+                "agent": { "name": "loop", "version": "1", "model": null }, "sandbox": "none", "condition": "none",
+                "repetition": 1, "outcome": "failed", "reward": 0.0, "turns": 2, "usage": null, "cost_usd": null,
+                "seconds": { "prepare": 0.0, "agent": 1.0, "throttled": 0.0, "verify": 1.0, "total": 2.0 },
+                "exposure": [], "measures_a_model": true, "attempt": 1, "started_at": null, "finished_at": null,
+                "ctrf": { "tests": [test("d1", status), test("d2", "failed")] },
+            }))
+            .unwrap();
+            let gathered = Gathered::from_records(&run, &[], |_| Ok(Some(record.clone()))).unwrap();
+            known_canaries(&analyze(&run, &gathered))
+        };
+        assert_eq!(reasons("passed"), ["the baseline knows 1 of 2 canaries: not blind to this skill"]);
+        assert_eq!(reasons("failed"), Vec::<String>::new());
+    }
+}

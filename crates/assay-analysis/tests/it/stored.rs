@@ -194,3 +194,29 @@ fn a_record_of_another_trial_counts_as_unreadable() {
     write_record(&store, first, &serde_json::to_string(other.unwrap()).unwrap());
     assert_eq!(trials(), (3, 1));
 }
+
+#[test]
+fn a_plan_says_what_its_recorded_baseline_knows_and_its_estimand() {
+    let rows: crate::suite::Rows<'_> = &[("a", &["FF", ".."]), ("b", &["FF", ".."])];
+    let suite = Suite::new(&["none", "curated"], rows)
+        .each(|record| {
+            let test = |item: &str, status: &str| {
+                json!({ "name": item, "status": status, "extra": { "set": "if", "item": item, "canary": true } })
+            };
+            let gives = if record.repetition == 2 { "passed" } else { "failed" };
+            record.ctrf = Some(json!({ "tests": [test("d1", gives), test("d2", "failed")] }));
+        })
+        .plan(|run| run.selected_by = vec!["openai:one".to_owned()]);
+    let (_folder, store) = stored(&suite);
+    let execution = assay_analysis::Execution {
+        concurrency: 1,
+        limits: Vec::new(),
+        several_rewards: std::collections::BTreeSet::new(),
+        trial_caps: vec![None],
+    };
+    let request = assay_analysis::PlanRequest::default();
+    let found = assay_analysis::forecast(&suite.run, &execution, &store, request).unwrap();
+    let known: Vec<_> = found.canaries.iter().map(|one| (one.baseline.as_str(), one.known, one.total)).collect();
+    assert_eq!(known, [("none", 1, 2)]);
+    assert_eq!(found.selected_by, ["openai:one"]);
+}

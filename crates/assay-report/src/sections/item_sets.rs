@@ -231,8 +231,8 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
         |item: &&ItemEvidence| item.set == CheckSet::If || item.without.failed > 0 || item.with.failed > 0;
     let shown: Vec<&ItemEvidence> = sets.items.iter().filter(is_shown).collect();
     let mut grid = labels.grid(
-        "Items with what their checks said (trials that meet them)",
-        &["task", "item", "class", "line", "said without", "said with"],
+        "Items with what their checks said, and in which trials (`assay show ID`)",
+        &["task", "item", "class", "line", "said without", "said with", "trials"],
         &["without", "with"],
     );
     for item in shown.iter().take(ITEMS) {
@@ -255,6 +255,7 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
             or_none(item.place.as_deref(), clean),
             said(&item.without),
             said(&item.with),
+            trial_ids([&item.without, &item.with]),
             met(&item.without),
             met(&item.with),
         ]);
@@ -265,6 +266,12 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
         .then(|| Block::Text(format!("{more} more items are in the report as JSON (`--format json`).")));
     let grid = (!grid.rows.is_empty()).then(|| Block::Grid(grid.into_detail()));
     grid.into_iter().chain(rest).collect()
+}
+
+/// The trials of both sides, for readers without links.
+fn trial_ids(sides: [&ItemSide; 2]) -> Cell {
+    let ids = sides.map(|side| side.trial.as_ref().map_or("–", |trial| trial.short()));
+    Cell::Name(ids.join(" "))
 }
 
 fn class_cell(item: &ItemEvidence) -> Cell {

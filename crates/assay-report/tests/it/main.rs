@@ -4,6 +4,7 @@
 
 mod controls;
 mod html;
+mod item_sets;
 mod markdown;
 mod notes;
 mod runs;

@@ -102,5 +102,6 @@ fn checks_are_tests_or_named_rewards() {
         let record = Record { ctrf: Some(report), ..failed(&[("a", 1.0), ("b", 0.0)], &[]) };
         check(&record, &[("one", Some(true)), ("two", Some(false)), ("three", None)]);
         assert_eq!(record.checks()[1].message, "no");
+        assert!(record.checks().iter().all(|check| check.label.is_none()));
     }
 }

@@ -271,6 +271,10 @@ kind = "bubblewrap"
         assert_eq!(experiment.directory, Path::new("dir"));
         assert_eq!(experiment.sandbox.kind, SandboxKind::Bubblewrap);
         assert_eq!(experiment.sandbox.roots["python:3.12-slim"], "host");
+        assert_eq!(experiment.selected_by, Vec::<String>::new());
+        let selected = WHOLE.replacen("seed = 1", "seed = 1\nselected_by = [\"openai:one\"]", 1);
+        let selected = Experiment::parse(Path::new("e.toml"), &selected).unwrap();
+        assert_eq!(selected.selected_by, ["openai:one"]);
         assert_eq!((experiment.retries, experiment.stop_after), (Retries::of(2), 3));
         assert_eq!(
             experiment.pairings["ledger-export"].curated.as_deref(),
@@ -488,6 +492,10 @@ kind = "bubblewrap"
         check("name = \"loop\"", "name = \"lop\"", "unknown agent \"lop\"");
         check("model = \"scripted:turns.jsonl\"", "", "needs a model");
         check("kind = \"bubblewrap\"", "kind = \"firejail\"", "`[sandbox]` takes `kind`");
+        for models in ["[]", "[\" \"]", "[\"openai:one\", \"\"]"] {
+            let key = format!("seed = 1\nselected_by = {models}");
+            check("seed = 1", &key, "e.toml:8:15: `selected_by` must list the models");
+        }
         check("seed = 1", "seed = = 1", "e.toml:7:");
     }
 

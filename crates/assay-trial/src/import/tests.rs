@@ -495,10 +495,13 @@ fn trajectory_tests_and_output_are_kept() {
         ]})
         .to_string(),
     );
-    let tests = json!([{ "name": "one", "status": "failed" }]);
+    let extra = json!({ "set": "if", "item": "d1", "class": "knowledge", "canary": true });
+    let tests = json!([{ "name": "one", "status": "failed", "extra": extra }]);
     fixture.write("job/t__1/verifier/ctrf.json", json!({ "results": { "tests": tests } }).to_string());
     fixture.write("job/t__1/verifier/test-stdout.txt", "said");
     let record = fixture.only();
+    let label = record.checks().remove(0).label.unwrap();
+    assert_eq!((label.item.as_deref(), label.canary), (Some("d1"), true));
     assert_eq!((record.turns, &record.ctrf.unwrap()["tests"]), (Some(1), &tests));
     let attempt = fixture.store.trial_folder(&record.trial).join("attempts/1");
     let kept: assay_trace::Trajectory =
@@ -512,10 +515,13 @@ fn step_tests_have_the_step_name() {
     let fixture = Fixture::new();
     fixture.trial("job/t__1", |_| {});
     for step in ["a", "b"] {
-        let report = json!({ "results": { "tests": [{ "name": "same", "status": "passed" }] } });
+        let tests = json!([{ "name": "same", "status": "passed", "extra": { "set": "gc" } }]);
+        let report = json!({ "results": { "tests": tests } });
         fixture.write(&format!("job/t__1/steps/{step}/verifier/ctrf.json"), report.to_string());
     }
-    let ctrf = fixture.only().ctrf.unwrap();
+    let record = fixture.only();
+    assert!(record.checks().iter().all(|check| check.label.is_some()));
+    let ctrf = record.ctrf.unwrap();
     assert_eq!(
         (&ctrf["tests"][0]["name"], &ctrf["tests"][1]["name"]),
         (&json!("a: same"), &json!("b: same"))
