@@ -39,6 +39,7 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &script_form::ScriptForm,
         &unread::Unread,
         &few_tests::FewTests,
+        &few_tests::ManyTests,
         &several_rewards::SeveralRewards,
         &instruction_names_skill::InstructionNamesSkill,
         &instruction_output_path::InstructionOutputPath,
