@@ -128,8 +128,7 @@ impl Agent for Loop {
         });
         if let (Some(CostCap { usd, price }), Some(options)) = (cost_cap, options.as_object_mut()) {
             // Prices determine where the cost cap stops the agent.
-            let prices = [price.input, price.output, price.cache_read, price.cache_write];
-            options.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
+            options.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": price.list_rates() }));
         }
         json!({
             "name": "loop",

@@ -12,6 +12,7 @@ use crate::evidence::Manner;
 
 mod assess;
 mod call;
+mod command_match;
 mod delivery;
 mod left;
 mod matching;

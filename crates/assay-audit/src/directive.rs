@@ -22,6 +22,7 @@ mod prose;
 pub mod statement;
 mod table;
 mod unit;
+mod whole_call;
 mod word;
 
 pub use extract::{DIRECTIVES, extract, merge};
@@ -85,8 +86,9 @@ pub enum Modality {
 /// A pattern in what an agent ran or wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
-    /// A program and the words that follow it in that order, others between them: `git`,
-    /// `["rebase", "--onto"]`. Paths are compared by their last part.
+    /// One call of a program: `git`, `["rebase", "--onto"]`. The words before the first option stand
+    /// together in that order, with no others than options between them; the options and the words
+    /// after them stand anywhere after these.
     Command {
         /// The program's name, without its folder.
         program: String,
@@ -107,7 +109,7 @@ pub enum Probe {
     },
     /// A path of the package: run, sourced or imported.
     Script(String),
-    /// `first` before `then`.
+    /// `first` before `then`; of what is forbidden, `first` whose output goes into `then`.
     Sequence {
         /// What comes first.
         first: Box<Probe>,

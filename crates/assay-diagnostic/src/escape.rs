@@ -1,8 +1,8 @@
 //! Untrusted text, made safe to print.
 //!
 //! One list of unsafe characters, and three ways of showing them: [`escape`] writes their code
-//! points, for messages; [`clean`] replaces them by U+FFFD, for tables, where the number of
-//! characters must stay; [`escape_path`] quotes a path as git does.
+//! points, for messages; [`clean`] replaces them by U+FFFD, and tabs by an arrow, for tables, where
+//! the number of characters must stay; [`escape_path`] quotes a path as git does.
 
 use std::path::Path;
 
@@ -26,14 +26,28 @@ pub fn escape(text: &str) -> String {
     shown
 }
 
-/// The text on one line, with U+FFFD for each unsafe character: as many characters as before.
+/// The sign for a tab, which is part of what a text says where columns are separated by it.
+const TAB: char = '\u{21e5}';
+
+/// The text on one line, with U+FFFD for each unsafe character and an arrow for each tab: as many
+/// characters as before.
 pub fn clean(text: &str) -> String {
     clean_start(text, usize::MAX)
 }
 
 /// The first `most` characters of a text, as [`clean`] has them.
 pub fn clean_start(text: &str, most: usize) -> String {
-    text.chars().take(most).map(|c| if is_unsafe(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    let shown = |c: char| match c {
+        '\t' => TAB,
+        c if is_unsafe(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.chars().take(most).map(shown).collect()
+}
+
+/// A line of code or of a file, as [`clean`] has it, with tabs as wide as four characters.
+pub fn clean_code(line: &str) -> String {
+    clean(&line.replace('\t', "\t   "))
 }
 
 /// A path as printable text of one line.
@@ -111,6 +125,7 @@ mod tests {
         assert_eq!(escape("a\nb\t\u{1b}[31m"), "a\\u{a}b\\u{9}\\u{1b}[31m");
         assert_eq!(escape("\u{202e}\u{2066}\u{200b}\u{e0041}"), "\\u{202e}\\u{2066}\\u{200b}\\u{e0041}");
         assert_eq!(clean("safe\u{202e}txt\u{7}"), "safe\u{fffd}txt\u{fffd}");
+        assert_eq!((clean("drift\t14"), clean_code("\tx")), ("drift⇥14".to_owned(), "⇥   x".to_owned()));
         assert_eq!(clean_start("abc\u{200b}def", 4), "abc\u{fffd}");
         assert_eq!(escape_path(Path::new("a \"b\"\n\u{202e}")), "\"a \\\"b\\\"\\n\\342\\200\\256\"");
     }

@@ -21,7 +21,7 @@ pub use config_errors::{ConfigErrors, ConfigReader};
 pub use diagnostic::Diagnostic;
 pub use duration::{MOST_SECONDS, duration_of_seconds};
 pub use error::{Io, chain};
-pub use escape::{clean, clean_start, escape, escape_path, is_unsafe};
+pub use escape::{clean, clean_code, clean_start, escape, escape_path, is_unsafe};
 pub use nearest::nearest;
 pub use number::{counted, group_digits};
 pub use severity::Severity;

@@ -26,7 +26,8 @@ pub struct Ceiling {
 impl Ceiling {
     /// That of a request with so many characters and at most so many tokens of output. `cost` prices tokens.
     pub fn of(input: u64, output: Option<u64>, cost: impl Fn(&Usage) -> Option<f64>) -> Self {
-        let usage = Usage { input, output: output.unwrap_or(DEFAULT_OUTPUT), ..Usage::default() };
+        let usage =
+            Usage { input, output: output.unwrap_or(DEFAULT_OUTPUT), ..Usage::default() }.of_request();
         Self { tokens: usage.total().max(1), usd: cost(&usage).unwrap_or(0.0) }
     }
 }

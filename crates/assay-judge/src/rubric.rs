@@ -130,6 +130,8 @@ pub enum Kind {
 pub enum Check {
     /// The agent's last message contains one of these texts, without regard to case.
     AnswerContains(Vec<String>),
+    /// The same in the case of the text.
+    AnswerContainsExact(Vec<String>),
 }
 
 impl Check {
@@ -140,6 +142,7 @@ impl Check {
                 let answer = answer.to_lowercase();
                 texts.iter().any(|text| answer.contains(&text.to_lowercase()))
             }
+            Self::AnswerContainsExact(texts) => texts.iter().any(|text| answer.contains(text.as_str())),
         }
     }
 }

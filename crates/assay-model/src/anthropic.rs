@@ -188,5 +188,7 @@ pub fn usage(raw: &Value) -> Option<Usage> {
         output: output.unwrap_or(0),
         cache_read: count(raw, "/cache_read_input_tokens").unwrap_or(0),
         cache_write: count(raw, "/cache_creation_input_tokens").unwrap_or(0),
+        cache_write_1h: count(raw, "/cache_creation/ephemeral_1h_input_tokens").unwrap_or(0),
+        ..Usage::default()
     })
 }

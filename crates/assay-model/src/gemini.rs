@@ -189,5 +189,6 @@ pub fn usage(raw: &Value) -> Option<Usage> {
         output: candidates.unwrap_or(0).saturating_add(thoughts),
         cache_read: cached,
         cache_write: 0,
+        ..Usage::default()
     })
 }

@@ -180,6 +180,7 @@ pub fn responses_usage(raw: &Value) -> Option<Usage> {
         output: output.unwrap_or(0),
         cache_read: cached,
         cache_write: 0,
+        ..Usage::default()
     })
 }
 
@@ -203,5 +204,6 @@ pub fn usage(raw: &Value) -> Option<Usage> {
         output: completion.max(written),
         cache_read: cached,
         cache_write: 0,
+        ..Usage::default()
     })
 }

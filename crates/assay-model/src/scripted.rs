@@ -195,6 +195,7 @@ impl Script {
             output: reply_tokens(&rule.say, &calls),
             cache_read: 0,
             cache_write: 0,
+            ..Usage::default()
         };
         Ok(Turn { line: rule.line, say: rule.say.clone(), calls, fault: rule.fault, usage })
     }

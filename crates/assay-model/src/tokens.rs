@@ -53,9 +53,9 @@ pub fn chars(value: &Value) -> u64 {
 
 /// A provider's usage, if it is plausible: more than [`MOST_TOKENS`] is not.
 pub(crate) fn plausible_usage(usage: Usage) -> Option<Usage> {
-    let Usage { input, output, cache_read, cache_write } = usage;
+    let Usage { input, output, cache_read, cache_write, .. } = usage;
     let total = [output, cache_read, cache_write].into_iter().fold(input, u64::saturating_add);
-    (total <= MOST_TOKENS).then_some(usage)
+    (total <= MOST_TOKENS).then(|| usage.of_request())
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn usage_above_any_context_window_is_rejected() {
-        let usage = |output| Usage { input: 4, output, cache_read: 6, cache_write: 0 };
+        let usage = |output| Usage { input: 4, output, cache_read: 6, cache_write: 0, ..Usage::default() };
         assert_eq!(plausible_usage(usage(MOST_TOKENS - 10)), Some(usage(MOST_TOKENS - 10)));
         for absurd in [MOST_TOKENS, 1_000_000_000_000, u64::MAX] {
             assert_eq!(plausible_usage(usage(absurd)), None, "{absurd}");

@@ -50,14 +50,15 @@ fn skill_line(found: &ItemDirective) -> String {
 }
 
 fn directive(found: &ItemDirective) -> String {
+    let subject = assay_diagnostic::clean_start(&found.subject, CHARS);
+    let head = format!("      `{subject}`: received in {} of {} trials", found.delivered, found.trials);
+    if found.unknown > 0 && found.followed + found.violated + found.baseline_followed == 0 {
+        return format!("{head}; whether it was followed cannot be told\n");
+    }
+    let unknown =
+        if found.unknown > 0 { format!(", cannot tell in {}", found.unknown) } else { String::new() };
     format!(
-        "      `{}`: received in {} of {} trials, followed in {}, violated in {}; followed without the skill in {} of {}\n",
-        assay_diagnostic::clean_start(&found.subject, CHARS),
-        found.delivered,
-        found.trials,
-        found.followed,
-        found.violated,
-        found.baseline_followed,
-        found.baseline_trials,
+        "{head}, followed in {}, violated in {}{unknown}; followed without the skill in {} of {}\n",
+        found.followed, found.violated, found.baseline_followed, found.baseline_trials,
     )
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-pub use assay_diagnostic::{clean, counted};
+pub use assay_diagnostic::{clean, clean_code, counted};
 
 /// A share as a percentage.
 pub fn percent(share: f64) -> String {

@@ -35,6 +35,13 @@ pub fn trace_stats_text(stats: &Stats, cost: Cost, control: bool, is_priced: boo
     if !tools.is_empty() {
         text.push_str(&format!("  tools: {}\n", tools.join(", ")));
     }
+    if let Some(prefix) = &stats.inherited {
+        text.push_str(&format!(
+            "  inherited: {} of session {}, not counted here\n",
+            counted(prefix.records, "record", "records"),
+            clean(&prefix.session_id)
+        ));
+    }
     text.push_str(&token_lines(&stats.tally));
     for skill in &stats.skills {
         let facts = &skill.exposure;

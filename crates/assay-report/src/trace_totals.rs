@@ -83,6 +83,7 @@ pub fn trace_document(
                 output: whole.output.map(|_| one.usage.output),
                 cache_read: whole.cache_read.map(|_| one.usage.cache_read),
                 cache_write: whole.cache_write.map(|_| one.usage.cache_write),
+                cache_write_1h: one.usage.cache_write_1h,
             };
             json!({ "model": one.model, "day": one.day, "tokens": tokens, "cost_usd": cost })
         });

@@ -4,7 +4,7 @@ use assay_trace::read::Transcript;
 use assay_trace::{Source, Step, ToolCall, Trajectory};
 use serde_json::Value;
 
-use crate::text::{clean, counted};
+use crate::text::{clean, clean_code, counted};
 use crate::trace_stats::token_fields;
 
 /// A transcript: its head, and its steps with at most `cap` characters of each text.
@@ -87,7 +87,7 @@ fn format_text(text: &str, cap: usize) -> String {
     let text = text.trim_end();
     let cut: String = text.chars().take(cap).collect();
     let more = text.chars().count().saturating_sub(cap);
-    let mut lines: Vec<String> = cut.split('\n').map(|line| clean(&line.replace('\t', "    "))).collect();
+    let mut lines: Vec<String> = cut.split('\n').map(clean_code).collect();
     if more > 0 {
         lines.push(format!("[… {more} characters more …]"));
     }

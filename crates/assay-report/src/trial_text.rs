@@ -7,7 +7,7 @@ use assay_store::{Cell, Evidence, Record, RunFolder, TrialId};
 use assay_trace::{Source, Trajectory};
 use serde_json::Value;
 
-use crate::text::{clean, counted, seconds};
+use crate::text::{clean, clean_code, counted, seconds};
 
 /// Most characters of one message or output on a terminal; the files hold all of it.
 const SHOWN: usize = 4_000;
@@ -214,7 +214,7 @@ fn steps(step: &assay_trace::Step) -> String {
 fn shorten(text: &str) -> String {
     let cut: String = text.trim_end().chars().take(SHOWN).collect();
     let more = text.trim_end().chars().count().saturating_sub(SHOWN);
-    let mut lines: Vec<String> = cut.split('\n').map(|line| clean(&line.replace('\t', "    "))).collect();
+    let mut lines: Vec<String> = cut.split('\n').map(clean_code).collect();
     if more > 0 {
         lines.push(format!("[… {more} characters more …]"));
     }

@@ -11,7 +11,7 @@ use assay_audit::view::{Cell, CheckRow, DirectiveRow, RowKind, Shown, Side, View
 pub use html::{PAIR_STYLE, PairOptions, pair_html, view_html};
 pub use terminal::view_text;
 
-use crate::text::{clean, count, counted};
+use crate::text::{clean, clean_code, count, counted};
 
 /// The label of a kind of row.
 fn word(kind: RowKind) -> &'static str {
@@ -176,7 +176,7 @@ fn remarks(cell: &Cell) -> Vec<&'static str> {
 
 /// A hostile text, with its lines kept.
 fn clean_lines(text: &str) -> Vec<String> {
-    text.lines().map(|line| clean(&line.replace('\t', "    "))).collect()
+    text.lines().map(clean_code).collect()
 }
 
 fn lines_of(text: &str) -> String {

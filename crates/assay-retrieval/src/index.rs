@@ -10,7 +10,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use rayon::prelude::*;
 
-use crate::analysis::{Stemmer, each_word, is_stop_word, lower_case};
+use crate::analysis::{Stemmer, is_stop_word, lower_case};
 use crate::corpus::Document;
 
 /// The fields of a document.
@@ -203,7 +203,7 @@ impl Index {
     /// The numbers of a text's words, in order, with repetitions; unknown words are skipped.
     pub fn words_of(&self, text: &str) -> Vec<u32> {
         let mut found = Vec::new();
-        each_word(&text.to_lowercase(), |word| {
+        self.stemmer.each_word(&text.to_lowercase(), |word| {
             if !is_stop_word(word)
                 && let Some(number) = self.words.get(self.stemmer.stem(word))
             {
@@ -217,7 +217,7 @@ impl Index {
     /// included.
     pub fn information(&self, text: &str, repeats: bool) -> f32 {
         let mut words: Vec<String> = Vec::new();
-        each_word(&text.to_lowercase(), |word| {
+        self.stemmer.each_word(&text.to_lowercase(), |word| {
             if !is_stop_word(word) {
                 words.push(self.stemmer.stem(word).to_owned());
             }
@@ -366,7 +366,8 @@ impl Reader {
     }
 
     fn count(&mut self, lower: &str, fields: &[Field], lengths: &mut Lengths) {
-        each_word(lower, |word| {
+        let stemmer = self.stemmer;
+        stemmer.each_word(lower, |word| {
             let number = match self.known.get(word) {
                 Some(number) => *number,
                 None => self.intern_word(word),

@@ -5,7 +5,7 @@
 //! groups are general knowledge: file types with their programs and contents, and long and short
 //! forms of technical names.
 
-use crate::analysis::{Stemmer, each_word};
+use crate::analysis::Stemmer;
 
 /// Words of one meaning or of one kind of file. Everyday words with other meanings (`word`,
 /// `sheet`, `page`, `note`) are left out.
@@ -59,7 +59,7 @@ const GROUPS: [&[&str]; 32] = [
 pub(crate) fn related(lower: &str, stemmer: Stemmer, is_known: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     let mut stems: Vec<&str> = Vec::new();
-    each_word(lower, |word| {
+    stemmer.each_word(lower, |word| {
         if is_known(stemmer.stem(word)) {
             return;
         }
@@ -77,7 +77,7 @@ pub(crate) fn related(lower: &str, stemmer: Stemmer, is_known: impl Fn(&str) -> 
 /// Every word related to one of a text, for looking them up in advance.
 pub(crate) fn all_related(lower: &str, stemmer: Stemmer) -> Vec<&'static str> {
     let mut found = Vec::new();
-    each_word(lower, |word| found.extend(of(word, stemmer)));
+    stemmer.each_word(lower, |word| found.extend(of(word, stemmer)));
     found
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::analysis::{Stemmer, each_word, is_stop_word};
+use crate::analysis::{Stemmer, is_stop_word};
 use crate::best::{Best, DEFAULT_STEMMER, DEFAULT_THRESHOLD, FIRST};
 use crate::catalogue::{self, OpenError, RetrieverContext, RetrieverSpec};
 use crate::corpus::Document;
@@ -153,7 +153,7 @@ impl Terms {
     fn of(request: &str, index: &Index) -> Self {
         let stemmer = index.stemmer();
         let mut words: Vec<(String, String)> = Vec::new();
-        each_word(&request.to_lowercase(), |word| {
+        stemmer.each_word(&request.to_lowercase(), |word| {
             let stem = stemmer.stem(word);
             if !is_stop_word(word) && words.iter().all(|(_, known)| known != stem) {
                 words.push((word.to_owned(), stem.to_owned()));
@@ -205,7 +205,7 @@ impl Terms {
         let mut best = (0.0, "", Vec::new());
         for sentence in sentences(text) {
             let mut held: Vec<&(String, String, u32, f64)> = Vec::new();
-            each_word(&sentence.to_lowercase(), |word| {
+            self.stemmer.each_word(&sentence.to_lowercase(), |word| {
                 let stem = self.stemmer.stem(word);
                 let term = self.known.iter().find(|(_, known, _, _)| known == stem);
                 if let Some(term) = term.filter(|term| held.iter().all(|other| other.2 != term.2)) {

@@ -25,6 +25,6 @@ pub use document::{DESCRIPTION_LIMIT, Document, Fence, NAME_LIMIT};
 pub use front_matter::{Leniency, Trouble};
 pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, SKIPPED, find};
 pub use package::{DOCUMENT_CAP, FileEntry, Loaded, Package};
-pub use repair::quote_values;
+pub use repair::{is_one_bracket, quote_values};
 pub use text::{Decoded, Encoding, decode};
 pub use tokens::{tokens, tokens_from};

@@ -70,7 +70,9 @@ pub fn find(roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
 impl Library {
     /// Reads every package below the folders: a folder that is itself a package, or those below it,
     /// [`SCAN_DEPTH`] folders deep. Files below a package belong to it. A folder reached twice
-    /// counts once; a link is followed if its target is below the same root.
+    /// counts once. A link is followed if its target is below the same root, or is a package of the
+    /// same project, as in `.claude/skills/x` for `.agents/skills/x`; other links to folders are
+    /// counted in a diagnostic.
     pub fn load(roots: &[PathBuf]) -> Self {
         let mut library = Self::default();
         for folder in library.folders(roots) {
@@ -120,6 +122,7 @@ impl Library {
             }
         };
         let mut found = Vec::new();
+        let (project, mut outside) = (project_of(&base), Vec::new());
         let mut visited = BTreeSet::from([base.clone()]);
         let mut pending = vec![(root.to_path_buf(), 0)];
         while let Some((folder, depth)) = pending.pop() {
@@ -160,8 +163,12 @@ impl Library {
             }
             self.passed.push(folder);
             for child in children {
-                let inside = |real: &PathBuf| real.starts_with(&base) && real.is_dir();
-                let Some(real) = fs::canonicalize(&child).ok().filter(inside) else { continue };
+                let Some(real) = fs::canonicalize(&child).ok().filter(|real| real.is_dir()) else { continue };
+                let is_of_project = |project: &PathBuf| real.starts_with(project) && has_document(&real);
+                if !real.starts_with(&base) && !project.as_ref().is_some_and(is_of_project) {
+                    outside.push(child);
+                    continue;
+                }
                 if visited.len() >= SCAN_FOLDERS {
                     let message = format!("more than {SCAN_FOLDERS} folders: the rest were not searched");
                     self.diagnostics.push(
@@ -176,8 +183,27 @@ impl Library {
                 }
             }
         }
+        self.report_outside(root, &mut outside);
         found.sort();
         found
+    }
+
+    /// Counts links to folders that are not followed.
+    fn report_outside(&mut self, root: &Path, outside: &mut [PathBuf]) {
+        let count = outside.len();
+        if count == 0 {
+            return;
+        }
+        outside.sort();
+        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let names: Vec<String> = outside.iter().filter_map(name).take(NAMED).collect();
+        let more = if count > names.len() { format!(" and {} more", count - names.len()) } else { String::new() };
+        let words = if count == 1 { "link leads out of it and is" } else { "links lead out of it and are" };
+        let message = format!("{count} {words} not followed: {}{more}", names.join(", "));
+        self.diagnostics.push(
+            Diagnostic::new(Severity::Warning, "links-outside", root, message)
+                .hint("name the folders that they lead to"),
+        );
     }
 
     /// The package that a name leads to, by its front matter's name or its folder's name. Copies
@@ -202,6 +228,26 @@ impl Library {
         let packages = self.packages.iter();
         nearest(name, packages.flat_map(|package| [package.name.as_str(), package.directory.as_str()]))
     }
+}
+
+/// How many links that are not followed are named.
+const NAMED: usize = 5;
+
+/// The project that a folder of skills belongs to: its repository, or the folder that contains the
+/// client's folder, such as `.claude`.
+fn project_of(base: &Path) -> Option<PathBuf> {
+    if let Some(repository) = base.ancestors().find(|folder| folder.join(".git").exists()) {
+        return Some(repository.to_path_buf());
+    }
+    let client = base.parent().filter(|_| base.ends_with("skills"))?;
+    let is_hidden = client.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with('.'));
+    client.parent().filter(|_| is_hidden).map(Path::to_path_buf)
+}
+
+/// Whether a folder is a package.
+fn has_document(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).any(|name| is_document_name(&name))
 }
 
 #[cfg(test)]

@@ -85,12 +85,29 @@ fn needs_quotes(value: &str) -> bool {
     let ends = |close: char| value.len() > 1 && value.ends_with(close);
     match value.chars().next() {
         Some(quote @ ('"' | '\'')) => !ends(quote) || inner_quote(value, quote),
-        Some('[') => !ends(']'),
-        Some('{') => !ends('}'),
+        Some('[' | '{') => !is_one_bracket(value),
         Some('@' | '`' | '%' | '&' | '*' | '!' | ',' | ']' | '}') => true,
         Some('-' | '?' | ':') if value[1..].starts_with(' ') => true,
         _ => value.contains(": ") || value.ends_with(':') || value.contains(":\t"),
     }
+}
+
+/// Whether the bracket that opens a value closes at its end: `[harbor] [date]` is two.
+pub fn is_one_bracket(value: &str) -> bool {
+    let mut depth = 0_usize;
+    for (at, sign) in value.char_indices() {
+        match sign {
+            '[' | '{' => depth += 1,
+            ']' | '}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at + 1 == value.len();
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether the quote that opens a value also occurs, unescaped, before its end.
@@ -138,6 +155,7 @@ mod tests {
         check("description: 'it''s'\n", None);
         check("description: @here\n", Some("description: \"@here\"\n"));
         check("tags: [a, b]\nother: [a\n", Some("tags: [a, b]\nother: \"[a\"\n"));
+        check("hint: [a] [b]\ntags: [[a], b]\n", Some("hint: \"[a] [b]\"\ntags: [[a], b]\n"));
         check("metadata:\n  note: a: b\n", Some("metadata:\n  note: \"a: b\"\n"));
         check("metadata:\n\ta: b\n", Some("metadata:\n  a: b\n"));
         check("description: |\n  a: b: c\nname: x\n", None);

@@ -18,7 +18,8 @@
 //! cluster = "ledgers"           # tasks of one cluster are not independent of each other
 //! pids = 256                    # most processes at once
 //! negative_control = true       # no skill should help here
-//! few_tests = "one figure"      # why fewer than ten tests are enough
+//! few_tests = "one figure"      # why fewer than three tests are enough
+//! many_tests = "one a rule"     # why ten tests or more are needed
 //! ```
 //!
 //! A `doubles.toml` beside `task.toml` declares test doubles ([`Doubles`]): a scripted user, programs

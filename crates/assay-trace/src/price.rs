@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use assay_usage::LongPrice;
+
 use crate::{Price, Usage};
 
 /// A model's price from a day on. Prices are the user's; none are built in, because they change.
@@ -28,12 +30,17 @@ struct PriceEntry {
     output: f64,
     cache_read: Option<f64>,
     cache_write: Option<f64>,
+    cache_write_1h: Option<f64>,
+    above_200k: Option<LongPrice>,
 }
 
 impl From<PriceEntry> for DatedPrice {
     fn from(entry: PriceEntry) -> Self {
-        let PriceEntry { model, from, input, output, cache_read, cache_write } = entry;
-        Self { model, from, price: Price::new(input, output, cache_read, cache_write) }
+        let PriceEntry { model, from, input, output, cache_read, cache_write, cache_write_1h, above_200k } =
+            entry;
+        let price =
+            Price { cache_write_1h, above_200k, ..Price::new(input, output, cache_read, cache_write) };
+        Self { model, from, price }
     }
 }
 
@@ -90,6 +97,7 @@ mod tests {
         check(r#""input":1.0,"output":2.0"#);
         check(r#""input":1.0,"output":2.0,"cache_read":0.1"#);
         check(r#""input":1.0,"output":2.0,"cache_write":3.0"#);
+        check(r#""input":1.0,"output":2.0,"cache_write_1h":4.0,"above_200k":{"input":2.0,"output":3.0}"#);
         check(r#""input":1.0"#);
         check(r#""input":1.0,"output":2.0,"cached":0.1"#);
         let plain = r#"{"model":"m","from":"2025-01-01","input":1.0,"output":2.0}"#;
@@ -104,7 +112,7 @@ mod tests {
         let price = |model: &str, from: &str, input: f64| DatedPrice {
             model: model.to_owned(),
             from: from.parse().unwrap(),
-            price: Price { input, output: 15.0, cache_read: 0.3, cache_write: 3.75 },
+            price: Price::new(input, 15.0, Some(0.3), Some(3.75)),
         };
         let prices = Prices {
             price: vec![
@@ -125,7 +133,7 @@ mod tests {
         check("gpt", "2025-01-01", Some(1.0));
         check("gpt-5", "2025-01-01", None);
         // By hand: 10 × 3 + 20 × 15 + 1000 × 0.3 + 400 × 3.75 millionths.
-        let usage = Usage { input: 10, output: 20, cache_read: 1_000, cache_write: 400 };
+        let usage = Usage { input: 10, output: 20, cache_read: 1_000, cache_write: 400, ..Usage::default() };
         let cost = prices.cost("claude-sonnet-4", "2025-06-01".parse().unwrap(), &usage).unwrap();
         assert!((cost - 0.002_13).abs() < 1e-12, "{cost}");
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::read::{self, Hidden, Input, Reader, Sink, Streamed, TraceError, Transcript};
+use crate::read::{self, Hidden, InheritedPrefix, Input, Reader, Sink, Streamed, TraceError, Transcript};
 use crate::{
     AgentInfo, Diagnostic, Exposure, FinalMetrics, Follower, Ingestion, OfferedSkill, Prices, Source, Step,
     Tally, Usage,
@@ -53,6 +53,10 @@ pub struct Stats {
     pub final_metrics: Option<FinalMetrics>,
     /// The exposure of each requested skill.
     pub skills: Vec<SkillUse>,
+    /// What the log repeats of the session from which this one was forked or spawned, and which
+    /// counts there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inherited: Option<InheritedPrefix>,
     /// Problems in the log.
     pub diagnostics: Vec<Diagnostic>,
     /// Fields that the log's own account leaves out or lacks.
@@ -238,6 +242,7 @@ fn of_transcript(transcript: Transcript, name: &str, skills: &[OfferedSkill<'_>]
         lanes.push(read::LaneHead { lane, rest: one });
     }
     let head = read::Head {
+        inherited: InheritedPrefix::of_trajectory(&trajectory.extra),
         agent: trajectory.agent,
         session_id: trajectory.session_id,
         final_metrics: trajectory.final_metrics,
@@ -344,7 +349,7 @@ impl<'a> Counter<'a> {
         let mut is_divided = false;
         if let Some(own) = head.models {
             models = own.into_iter().map(|(model, usage)| ((Some(model), day), usage)).collect();
-        } else if sum != streamed.tally.usage {
+        } else if !(sum.covers(&streamed.tally.usage) && streamed.tally.usage.covers(&sum)) {
             // The log's own sums exceed its messages and do not say which model used the rest.
             let mut names: BTreeSet<Option<String>> = models.keys().map(|(model, _)| model.clone()).collect();
             if names.is_empty() {
@@ -378,6 +383,7 @@ impl<'a> Counter<'a> {
             models: models.into_iter().map(|((model, day), usage)| ModelUse { model, day, usage }).collect(),
             final_metrics: head.final_metrics,
             skills: followed.collect(),
+            inherited: head.inherited,
             diagnostics: streamed.diagnostics,
             own: LoggedCost { cost, is_partial: head.is_partial || least.is_some(), is_divided },
             messages: self.messages,

@@ -17,6 +17,14 @@ pub struct KnownUsage {
     pub cache_read: Option<u64>,
     /// Read, and written into a cache.
     pub cache_write: Option<u64>,
+    /// Those of `cache_write` that are known to be kept for an hour.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_1h: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl From<Usage> for KnownUsage {
@@ -26,6 +34,7 @@ impl From<Usage> for KnownUsage {
             output: Some(usage.output),
             cache_read: Some(usage.cache_read),
             cache_write: Some(usage.cache_write),
+            cache_write_1h: usage.cache_write_1h,
         }
     }
 }
@@ -38,6 +47,8 @@ impl KnownUsage {
             output: self.output.unwrap_or_default(),
             cache_read: self.cache_read.unwrap_or_default(),
             cache_write: self.cache_write.unwrap_or_default(),
+            cache_write_1h: self.cache_write_1h.min(self.cache_write.unwrap_or_default()),
+            ..Usage::default()
         }
     }
 
@@ -49,6 +60,7 @@ impl KnownUsage {
             output: add(self.output, other.output),
             cache_read: add(self.cache_read, other.cache_read),
             cache_write: add(self.cache_write, other.cache_write),
+            cache_write_1h: self.cache_write_1h.saturating_add(other.cache_write_1h),
         }
     }
 
@@ -59,9 +71,9 @@ impl KnownUsage {
 
     /// The known fields, or a certain minimum if that is larger.
     pub(crate) fn or_more(&self, least: &Usage) -> Self {
+        let hour = least.cache_write_1h;
         let least = Self::from(*least).fields().map(|field| field.filter(|count| *count > 0));
-        let [input, output, cache_read, cache_write] = least;
-        self.merged(&Self { input, output, cache_read, cache_write }, u64::max)
+        self.merged(&Self::of_fields(least, hour), u64::max)
     }
 
     fn merged(&self, other: &Self, both: fn(u64, u64) -> u64) -> Self {
@@ -74,7 +86,13 @@ impl KnownUsage {
             output: field(self.output, other.output),
             cache_read: field(self.cache_read, other.cache_read),
             cache_write: field(self.cache_write, other.cache_write),
+            cache_write_1h: both(self.cache_write_1h, other.cache_write_1h),
         }
+    }
+
+    /// The four fields in their order, and those that are kept for an hour.
+    fn of_fields([input, output, cache_read, cache_write]: [Option<u64>; 4], cache_write_1h: u64) -> Self {
+        Self { input, output, cache_read, cache_write, cache_write_1h }
     }
 
     /// Providers without a cache leave its fields out: if input and output are known, these are 0.
@@ -98,6 +116,9 @@ impl KnownUsage {
         };
         if let Some(written) = self.cache_write.filter(|written| *written > 0) {
             metrics.extra.insert(CACHE_WRITE.to_owned(), written.into());
+        }
+        if self.cache_write_1h > 0 {
+            metrics.extra.insert(CACHE_WRITE_1H.to_owned(), self.cache_write_1h.into());
         }
         if let Some(raw) = raw {
             metrics.extra.insert("usage".to_owned(), raw.clone());
@@ -151,6 +172,13 @@ const COST: &str = "cost_usd";
 /// The key that Harbor's adapters use for what ATIF has no field for.
 pub(crate) const CACHE_WRITE: &str = "cache_creation_input_tokens";
 
+/// The key for those of them that are kept for an hour.
+pub(crate) const CACHE_WRITE_1H: &str = "cache_write_1h";
+
+/// Where both are in Anthropic's own figures.
+const RAW_CACHE_WRITE: &str = "/cache_creation_input_tokens";
+pub(crate) const RAW_CACHE_WRITE_1H: &str = "/cache_creation/ephemeral_1h_input_tokens";
+
 impl Step {
     /// The tokens of the step's message, or `None` if the log has none.
     pub fn usage(&self) -> Option<Usage> {
@@ -160,15 +188,19 @@ impl Step {
         }
         let cache_read = metrics.cached_tokens.unwrap_or_default();
         let written = |key: &str| metrics.extra.get(key).and_then(Value::as_u64);
-        let own = || metrics.extra.get("usage")?.get(CACHE_WRITE)?.as_u64();
-        let cache_write = written(CACHE_WRITE).or_else(own).unwrap_or_default();
+        let raw = |path: &str| metrics.extra.get("usage")?.pointer(path)?.as_u64();
+        let cache_write = written(CACHE_WRITE).or_else(|| raw(RAW_CACHE_WRITE)).unwrap_or_default();
+        let hour = written(CACHE_WRITE_1H).or_else(|| raw(RAW_CACHE_WRITE_1H)).unwrap_or_default();
         let prompt = metrics.prompt_tokens.unwrap_or_default();
-        Some(Usage {
+        let usage = Usage {
             input: prompt.saturating_sub(cache_read).saturating_sub(cache_write),
             output: metrics.completion_tokens.unwrap_or_default(),
             cache_read,
             cache_write,
-        })
+            cache_write_1h: hour.min(cache_write),
+            ..Usage::default()
+        };
+        Some(usage.of_request())
     }
 }
 
@@ -181,6 +213,7 @@ impl Metrics {
             output: self.completion_tokens,
             cache_read: self.cached_tokens,
             cache_write: cached,
+            cache_write_1h: 0,
         }
     }
 }
@@ -200,6 +233,7 @@ impl FinalMetrics {
             output: self.total_completion_tokens.or_else(|| least("output")),
             cache_read: cached.or_else(|| least("cache_read")),
             cache_write: written.or_else(|| least("cache_write")),
+            cache_write_1h: usage.map_or(0, |usage| usage.cache_write_1h),
         })
     }
 
@@ -214,9 +248,10 @@ impl FinalMetrics {
 
     /// Fields that the sums lack: those for which they have only lower bounds are `None`.
     pub(crate) fn gap(&self) -> KnownUsage {
-        let [input, output, cache_read, cache_write] =
-            FIELDS.map(|name| if self.at_least(name).is_some() { None } else { Some(0) });
-        KnownUsage { input, output, cache_read, cache_write }
+        KnownUsage::of_fields(
+            FIELDS.map(|name| if self.at_least(name).is_some() { None } else { Some(0) }),
+            0,
+        )
     }
 
     /// Keeps lower bounds apart from the sums, which other programs take as exact: the named fields
@@ -250,14 +285,17 @@ impl FinalMetrics {
     pub fn usage(&self) -> Option<Usage> {
         let prompt = self.total_prompt_tokens?;
         let cache_read = self.total_cached_tokens.unwrap_or_default();
-        let own = || self.extra.get("usage")?.get(CACHE_WRITE)?.as_u64();
-        let written = self.extra.get(CACHE_WRITE).and_then(Value::as_u64).or_else(own);
-        let cache_write = written.unwrap_or_default();
+        let count = |key: &str| self.extra.get(key).and_then(Value::as_u64);
+        let raw = |path: &str| self.extra.get("usage")?.pointer(path)?.as_u64();
+        let cache_write = count(CACHE_WRITE).or_else(|| raw(RAW_CACHE_WRITE)).unwrap_or_default();
+        let hour = count(CACHE_WRITE_1H).or_else(|| raw(RAW_CACHE_WRITE_1H)).unwrap_or_default();
         Some(Usage {
             input: prompt.saturating_sub(cache_read).saturating_sub(cache_write),
             output: self.total_completion_tokens.unwrap_or_default(),
             cache_read,
             cache_write,
+            cache_write_1h: hour.min(cache_write),
+            ..Usage::default()
         })
     }
 }
@@ -333,7 +371,7 @@ impl Tally {
         let usage = KnownUsage::from(self.usage).fields();
         let field =
             |at: usize| usage[at].filter(|_| self.reported.known[at] > 0 || self.reported.unknown[at] == 0);
-        KnownUsage { input: field(0), output: field(1), cache_read: field(2), cache_write: field(3) }
+        KnownUsage::of_fields([field(0), field(1), field(2), field(3)], self.usage.cache_write_1h)
     }
 
     /// The fields that are lower bounds: known of some messages or sessions, and unknown of others.

@@ -51,7 +51,7 @@ fn tokens_are_limited() {
     // Without a reported usage, tokens are estimated. An estimate reaches a cap in USD, and none in tokens: other
     // limits apply.
     let uncounted = || (0..100).map(|_| ChatReply { usage: None, ..run(&["ls"]) }).collect();
-    let price = Price { input: 1e6, output: 1e6, cache_read: 1e6, cache_write: 1e6 };
+    let price = Price::new(1e6, 1e6, None, None);
     let cost_cap = Some(CostCap { usd: 300.0, price });
     let outcome = with(uncounted(), |fixture| {
         fixture.options = LoopOptions { cost_cap, max_turns: 9, ..fixture.options };
@@ -69,7 +69,7 @@ fn tokens_are_limited() {
 #[test]
 fn costs_are_limited() {
     // A turn costs 116 USD.
-    let price = Price { input: 1e6, output: 1e6, cache_read: 1e6, cache_write: 1e6 };
+    let price = Price::new(1e6, 1e6, None, None);
     for (usd, turns) in [(0.0, 0), (0.5, 1), (116.0, 1), (116.5, 2), (1000.0, 9)] {
         let cost_cap = Some(CostCap { usd, price });
         let outcome =

@@ -22,7 +22,7 @@ pub(crate) fn text_reply(text: &str) -> ChatReply {
         tool_calls: Vec::new(),
         reasoning: None,
         stop: Stop::End,
-        usage: Some(Usage { input: 100, output: 10, cache_read: 5, cache_write: 1 }),
+        usage: Some(Usage { input: 100, output: 10, cache_read: 5, cache_write: 1, ..Usage::default() }),
         raw_usage: Value::Null,
         raw: Value::Null,
         model: None,

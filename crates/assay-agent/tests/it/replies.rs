@@ -93,12 +93,13 @@ fn raw_form_of_a_message_is_sent_back_unchanged() {
 #[test]
 fn tokens_add_up() {
     let turn = |input, output, cache_read, cache_write| ChatReply {
-        usage: Some(Usage { input, output, cache_read, cache_write }),
+        usage: Some(Usage { input, output, cache_read, cache_write, ..Usage::default() }),
         ..run(&["ls"])
     };
     let last = ChatReply { tool_calls: Vec::new(), ..turn(4, 400, 40_000, 4_000_000) };
     let run = LoopFixture::new(vec![turn(1, 100, 10_000, 0), turn(2, 200, 20_000, 0), last]).run().run;
-    let expected = Usage { input: 7, output: 700, cache_read: 70_000, cache_write: 4_000_000 };
+    let expected =
+        Usage { input: 7, output: 700, cache_read: 70_000, cache_write: 4_000_000, ..Usage::default() };
     assert_eq!(run.usage, Some(expected));
     let total = run.trajectory.final_metrics.unwrap();
     assert_eq!(
@@ -157,7 +158,13 @@ fn replies_are_counted_by_model() {
 
 #[test]
 fn absurd_usage_does_not_overflow() {
-    let most = Usage { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: u64::MAX };
+    let most = Usage {
+        input: u64::MAX,
+        output: u64::MAX,
+        cache_read: u64::MAX,
+        cache_write: u64::MAX,
+        ..Usage::default()
+    };
     let outcome = LoopFixture::new(vec![ChatReply { usage: Some(most), ..run(&["ls"]) }]).run();
     assert_eq!((outcome.run.ended, outcome.run.usage), (Ended::TokenLimit, Some(most)));
 }

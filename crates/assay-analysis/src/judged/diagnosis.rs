@@ -45,6 +45,8 @@ pub struct ItemDirective {
     pub followed: usize,
     /// Of these, trials that violated it.
     pub violated: usize,
+    /// Of these, trials of which it cannot be told.
+    pub unknown: usize,
     /// Trials of the baseline.
     pub baseline_trials: usize,
     /// Of these, trials that followed it.
@@ -82,6 +84,7 @@ pub fn diagnose(store: &Store, run: &RunFolder, judged: &JudgedReport) -> Result
             sum.delivered += found.delivered;
             sum.followed += found.followed;
             sum.violated += found.violated;
+            sum.unknown += found.unknown;
             sum.baseline_trials += found.baseline_trials;
             sum.baseline_followed += found.baseline_followed;
         }
@@ -119,6 +122,7 @@ fn count(skill: &str, found: &TaskAudit, counts: &mut Counts) {
                 own.delivered += usize::from(run.adherence.deliveries.get(at).is_some_and(Option::is_some));
                 own.followed += is_followed;
                 own.violated += usize::from(status == Some(Status::Violated));
+                own.unknown += usize::from(status == Some(Status::Unknown));
             } else {
                 own.baseline_trials += 1;
                 own.baseline_followed += is_followed;

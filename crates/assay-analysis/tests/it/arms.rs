@@ -118,6 +118,7 @@ fn unknown_figures_are_null_not_zero() {
                 output: 10 * n,
                 cache_read: n,
                 cache_write: 0,
+                ..Usage::default()
             });
             record.cost_usd = record.usage.map(|_| 0.5 * n as f64);
         })

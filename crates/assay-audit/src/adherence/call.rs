@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_syntax::shell::{
-    Interpreter, Operator, Source, commands, interpreter, is_assignment, program, program_name,
-};
+use assay_syntax::shell::{Interpreter, Operator, Source, commands, interpreter, program, program_name};
 use assay_trace::ToolCall;
 use serde_json::Value;
 
@@ -511,11 +509,6 @@ pub(super) fn names_skill(text: &str, slugs: &[String]) -> bool {
             .match_indices(slug.as_str())
             .any(|(at, _)| lower[..at].ends_with('/') && ends(lower[at + slug.len()..].chars().next()))
     })
-}
-
-/// Whether a word sets a variable of the shell, or an option.
-pub(super) fn is_value(word: &str) -> bool {
-    is_assignment(word) || word.starts_with('-')
 }
 
 pub(super) fn cut(text: &str) -> &str {

@@ -4,10 +4,11 @@ use assay_syntax::code::Language;
 use assay_syntax::shell::{interpreter, program_name};
 use regex::Regex;
 
-use super::call::{base, is_value, script_of};
+use super::call::{base, script_of};
+use super::command_match::WantedCall;
 use super::number::{Number, has_number};
 use super::run_evidence::{Channel, Line, RunEvidence};
-use crate::directive::{Directive, Probe};
+use crate::directive::{Directive, Modality, Probe};
 
 /// Longest compiled layout, in bytes.
 const LAYOUT_CAP: usize = 1 << 20;
@@ -17,12 +18,13 @@ const AFFIX: usize = 4;
 
 /// A probe made ready for matching.
 pub(super) enum Matcher {
-    Command { program: String, words: Vec<String> },
+    Command { call: WantedCall, strict: bool },
     Text(String),
     Layout(Option<Regex>),
     Number(Number),
     Script { path: String },
     Sequence(Box<Matcher>, Box<Matcher>),
+    Pipe(Box<Matcher>, Box<Matcher>),
 }
 
 /// Where a probe matches: an index of [`RunEvidence::lines`].
@@ -43,9 +45,10 @@ impl Matcher {
     /// The matcher of a probe of a directive: units of numbers are in the directive's text.
     pub(super) fn new(probe: &Probe, directive: &Directive) -> Self {
         match probe {
-            Probe::Command { program, words } => {
-                Self::Command { program: program.clone(), words: words.clone() }
-            }
+            Probe::Command { program, words } => Self::Command {
+                call: WantedCall::new(program, words),
+                strict: directive.modality == Modality::Forbidden,
+            },
             Probe::Text(text) => Self::Text(text.split_whitespace().collect::<Vec<_>>().join(" ")),
             Probe::Layout(pattern) => {
                 Self::Layout(regex::RegexBuilder::new(pattern).size_limit(LAYOUT_CAP).build().ok())
@@ -53,7 +56,11 @@ impl Matcher {
             Probe::Number { value, near } => Self::Number(Number::new(value, near, &directive.text)),
             Probe::Script(path) => Self::Script { path: path.trim_start_matches("./").to_owned() },
             Probe::Sequence { first, then } => {
-                Self::Sequence(Box::new(Self::new(first, directive)), Box::new(Self::new(then, directive)))
+                let (first, then) = (Self::new(first, directive), Self::new(then, directive));
+                // What is forbidden is one command whose output goes into another.
+                let is_pipe = directive.modality == Modality::Forbidden;
+                let make = if is_pipe { Self::Pipe } else { Self::Sequence };
+                make(Box::new(first), Box::new(then))
             }
         }
     }
@@ -77,7 +84,15 @@ impl Matcher {
     fn matches(&self, material: &RunEvidence, at: At) -> bool {
         let line = &material.lines[at];
         match self {
-            Self::Command { program, words } => runs(line, material, program, words),
+            Self::Command { call, strict } => runs(line, material, call, *strict),
+            Self::Pipe(first, then) => {
+                let next = at + 1;
+                let is_joined = material.lines.get(next).is_some_and(|after| {
+                    (after.channel, after.step, after.block) == (Channel::Ran, line.step, line.block)
+                });
+                let is_run = line.channel == Channel::Ran && is_joined;
+                is_run && first.matches(material, at) && then.matches(material, next)
+            }
             Self::Text(text) => has_text(&line.text, text),
             Self::Layout(pattern) => pattern.as_ref().is_some_and(|pattern| pattern.is_match(&line.text)),
             Self::Number(number) => {
@@ -99,7 +114,7 @@ impl Matcher {
     /// explains `KL`.
     pub(super) fn is_in(&self, text: &str) -> bool {
         match self {
-            Self::Command { program, words } => text.lines().any(|line| has_words(line, program, words)),
+            Self::Command { call, .. } => text.lines().any(|line| call.is_in_line(line, false)),
             Self::Text(wanted) => {
                 let lower = wanted.to_lowercase();
                 text.lines().any(|line| has_text(line, wanted) || has_text(&line.to_lowercase(), &lower))
@@ -107,7 +122,7 @@ impl Matcher {
             Self::Layout(pattern) => pattern.as_ref().is_some_and(|pattern| pattern.is_match(text)),
             Self::Number(number) => text.lines().any(|line| number.is_near(line)),
             Self::Script { path } => text.lines().any(|line| has_text(line, path)),
-            Self::Sequence(first, then) => first.is_in(text) && then.is_in(text),
+            Self::Sequence(first, then) | Self::Pipe(first, then) => first.is_in(text) && then.is_in(text),
         }
     }
 
@@ -175,64 +190,15 @@ fn columns(first: &Matcher, then: &Matcher, line: &Line) -> bool {
     }
 }
 
-/// Whether a line runs a program with some words.
-fn runs(line: &Line, material: &RunEvidence, program: &str, words: &[String]) -> bool {
+/// Whether a line makes a call.
+fn runs(line: &Line, material: &RunEvidence, call: &WantedCall, strict: bool) -> bool {
     match line.channel {
-        Channel::Ran => {
-            let Some((first, rest)) = line.words.split_first() else { return false };
-            program_name(first) == program && in_order(rest.iter().map(String::as_str), words)
-        }
+        Channel::Ran => call.is_call(&line.words),
         Channel::Code | Channel::Wrote | Channel::Left => {
-            !is_prose(line, material) && !is_comment(&line.text) && has_words(&line.text, program, words)
+            !is_prose(line, material) && !is_comment(&line.text) && call.is_in_line(&line.text, strict)
         }
         Channel::Path | Channel::Printed | Channel::Answer => false,
     }
-}
-
-/// Whether a sequence contains words in their order, possibly with others between them.
-fn in_order<'w>(found: impl Iterator<Item = &'w str>, wanted: &[String]) -> bool {
-    let mut wanted = wanted.iter().peekable();
-    for word in found {
-        if let Some(next) = wanted.peek()
-            && is_word(word, next)
-        {
-            wanted.next();
-        }
-    }
-    wanted.peek().is_none()
-}
-
-/// Whether a word of a command is a wanted one: options may carry a value or be joined, paths are
-/// compared by their last part.
-fn is_word(word: &str, wanted: &str) -> bool {
-    if word == wanted {
-        return true;
-    }
-    if wanted.starts_with('-') {
-        if word.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('=')) {
-            return true;
-        }
-        let mut letters = wanted.chars().skip(1);
-        return match (letters.next(), letters.next()) {
-            (Some(letter), None) => {
-                word.starts_with('-')
-                    && !word.starts_with("--")
-                    && word[1..].chars().all(|c| c.is_ascii_alphabetic())
-                    && word.contains(letter)
-            }
-            _ => false,
-        };
-    }
-    !is_value(word) && word.contains('/') && base(word) == base(wanted)
-}
-
-/// Whether a line of code or configuration has a program and its words as tokens.
-fn has_words(line: &str, program: &str, words: &[String]) -> bool {
-    let breaks = |c: char| c.is_whitespace() || "\"'`,()[]{};|&$".contains(c);
-    let tokens: Vec<&str> = line.split(breaks).filter(|token| !token.is_empty()).collect();
-    tokens.iter().enumerate().any(|(at, token)| {
-        program_name(token) == program && in_order(tokens[at + 1..].iter().copied(), words)
-    })
 }
 
 /// Whether a line runs, sources or imports a file of the package.
@@ -407,27 +373,5 @@ mod tests {
         check("größe_x", "größe", false);
         check("", "a", false);
         check("a", "", false);
-    }
-
-    #[test]
-    fn words_of_a_command_stand_in_order() {
-        let check = |line: &str, expected: bool| {
-            let words = ["rebase".to_owned(), "--onto".to_owned()];
-            assert_eq!(has_words(line, "git", &words), expected, "{line}");
-        };
-        check("git rebase --onto main", true);
-        check("git -C x rebase -i --onto=main", true);
-        check("subprocess.run([\"/usr/bin/git\", \"rebase\", \"--onto\", x])", true);
-        check("  - git rebase --onto main", true);
-        check("git --onto rebase", false);
-        check("legit rebase --onto", false);
-        check("git rebase", false);
-    }
-
-    #[test]
-    fn short_options_may_be_joined() {
-        assert!(is_word("-la", "-l") && is_word("-l", "-l") && is_word("--sort=size", "--sort"));
-        assert!(!is_word("--all", "-l") && !is_word("-l", "--l") && !is_word("sort", "--sort"));
-        assert!(is_word("./data/a.csv", "a.csv") && !is_word("b.csv", "a.csv"));
     }
 }

@@ -11,6 +11,7 @@ use super::lists::EVERYDAY;
 use super::order;
 use super::prose::{Context, Demand};
 use super::unit::{Names, Unit, command, is_command_line};
+use super::whole_call::prohibited_call;
 use super::{Kind, Modality};
 
 /// Most units of one block.
@@ -42,7 +43,11 @@ pub(super) fn demands(code: &Code, context: &Context, names: &Names) -> Vec<(usi
     // Within the block, from 1.
     let mut found = scripts(text, names);
     match form {
-        Form::Shell => shell_units(text, names, &mut found),
+        Form::Shell => {
+            let is_forbidden =
+                |line: usize| context.forbidden || stances.get(line - 1) == Some(&Modality::Forbidden);
+            shell_units(text, names, &is_forbidden, &mut found);
+        }
         Form::Program(language) => found.extend(calls(language, text)),
         Form::Settings => {
             list_commands(text, names, &mut found);
@@ -137,7 +142,12 @@ fn scripts(text: &str, names: &Names) -> Vec<(usize, Unit)> {
     found
 }
 
-fn shell_units(text: &str, names: &Names, found: &mut Vec<(usize, Unit)>) {
+fn shell_units(
+    text: &str,
+    names: &Names,
+    is_forbidden: &dyn Fn(usize) -> bool,
+    found: &mut Vec<(usize, Unit)>,
+) {
     let text = without_prompts(text);
     let functions: HashSet<&str> = text
         .lines()
@@ -155,6 +165,11 @@ fn shell_units(text: &str, names: &Names, found: &mut Vec<(usize, Unit)>) {
             continue;
         }
         let words = &simple.words[..simple.here_document.unwrap_or(simple.words.len())];
+        if is_forbidden(simple.line) && words.len() > 1 {
+            previous = None;
+            found.extend(prohibited_call(words).map(|unit| (simple.line, unit)));
+            continue;
+        }
         let mut units = command(words, names);
         for unit in &mut units {
             let defined = unit.kind == Kind::Command && defines(&unit.subject);

@@ -14,6 +14,48 @@ const ELEMENTS: [&str; 44] = [
     "style", "table", "td", "tr", "ul",
 ];
 
+/// Words in capitals that stand for others in a template.
+const PLACES: [&str; 38] = [
+    "AMOUNT",
+    "AUTHOR",
+    "BRANCH",
+    "COMPONENT",
+    "COUNT",
+    "DATE",
+    "DAY",
+    "DESCRIPTION",
+    "FEATURE",
+    "FILE",
+    "HOST",
+    "ID",
+    "ISSUE",
+    "KEY",
+    "MESSAGE",
+    "MODULE",
+    "MONTH",
+    "NAME",
+    "NUMBER",
+    "PACKAGE",
+    "PATH",
+    "PORT",
+    "PROJECT",
+    "REASON",
+    "REPO",
+    "SCOPE",
+    "SUBJECT",
+    "SUMMARY",
+    "TEXT",
+    "TICKET",
+    "TIME",
+    "TITLE",
+    "TYPE",
+    "URL",
+    "USER",
+    "VALUE",
+    "VERSION",
+    "YEAR",
+];
+
 enum Part {
     /// As it stands.
     Fixed(String),
@@ -86,6 +128,18 @@ pub(super) fn like(example: &str) -> Option<String> {
         }
     }
     Some(compose(&parts))
+}
+
+/// The mark in an example that stands for others like it: `(#17)` for any number of an issue.
+pub(super) fn mark(example: &str) -> Option<String> {
+    let word = example.split_whitespace().find(|word| {
+        word.split_once('#').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()))
+    })?;
+    let (before, rest) = word.split_once('#')?;
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_sign = |text: &str| text.chars().all(|c| !c.is_alphanumeric());
+    (is_sign(before) && is_sign(after) && word != example.trim())
+        .then(|| format!(r"{}\#\d+{}", regex_syntax::escape(before), regex_syntax::escape(after)))
 }
 
 /// A text whose words may be separated by any blanks.
@@ -254,6 +308,14 @@ fn variable(text: &str, before: char, spaced: bool) -> Option<(usize, Part)> {
         '*' if before != '*' && !spaced && !text[1..].starts_with(['*', ' ']) || text.len() == 1 => {
             (!before.is_whitespace() || text.len() > 2).then_some((1, Part::Word))
         }
+        '0'..='9' if spaced && before == '#' => {
+            // The number of an issue: any.
+            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+            Some((digits, Part::Digits(r"\d+".to_owned())))
+        }
+        'A'..='Z' if spaced && !before.is_alphanumeric() && place(text).is_some() => {
+            place(text).map(|length| (length, Part::Word))
+        }
         _ if before.is_alphabetic() && before.is_lowercase() == first.is_lowercase() => None,
         _ => {
             if let Some((length, pattern)) = date_run(text) {
@@ -272,6 +334,14 @@ fn variable(text: &str, before: char, spaced: bool) -> Option<(usize, Part)> {
             whole.then_some((length, part))
         }
     }
+}
+
+/// The length of a word in capitals that stands for others.
+fn place(text: &str) -> Option<usize> {
+    let length = text.bytes().take_while(|byte| byte.is_ascii_uppercase() || *byte == b'_').count();
+    let last = text[..length].rsplit('_').next()?;
+    let ends = !text[length..].starts_with(|c: char| c.is_alphanumeric());
+    (ends && PLACES.binary_search(&last).is_ok()).then_some(length)
 }
 
 /// What the name of a placeholder says about it: `<nn>` and `<yyyymmdd>` are digits.
@@ -376,6 +446,10 @@ mod tests {
         check("FIRE … DONE", Some(r"\bFIRE\s+[^\n]{0,80}?\s+DONE\b"));
         check("ddd.dd", Some(r"\b\d{3}\.\d{2}\b"));
         check("kiln_<table>_x", Some(r"\bkiln_[^\s]{1,60}?_x\b"));
+        check("# Release VERSION (DATE)", Some(r"\#\s+Release\s+[^\s]{1,60}?\s+\([^\s\)]{1,60}?\)"));
+        check("Closes #17", Some(r"\bCloses\s+\#\d+\b"));
+        check("BREAKING CHANGE: why", None);
+        check("#112233", None);
         check("\"***\"", None);
         check("glaze_*", Some(r"\bglaze_\w"));
         check("Map<String>", None);
@@ -397,5 +471,8 @@ mod tests {
         assert_eq!(like("10.2.0.0/16").as_deref(), Some(network));
         assert_eq!(like("1234"), None);
         assert_eq!(like("word"), None);
+        assert_eq!(mark("Kilns are faster. (#17)").as_deref(), Some(r"\(\#\d+\)"));
+        assert_eq!(mark("(#17)"), None);
+        assert_eq!(mark("kiln a#17"), None);
     }
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use assay_syntax::blocks::{Mark, Role, Text};
 
 use super::clause::{Sentence, Stance, sentences};
-use super::layout::{like, listed, spaced};
+use super::layout::{like, listed, mark, spaced};
 use super::number::{self, numbers};
 use super::order;
 use super::unit::{Names, Unit, shape, units, value};
+use super::whole_call::prohibited;
 use super::word::{is_choice, is_named, is_program_word};
 use super::{Kind, Modality, Probe};
 
@@ -54,8 +55,8 @@ const OBJECT: usize = 48;
 const NEAR_WORDS: usize = 12;
 
 /// Words before a unit that make it an example.
-const EXAMPLES: [&str; 8] =
-    ["e.g.", "for example", "for instance", "such as", "example:", "examples:", "i.e.", "say,"];
+const EXAMPLES: [&str; 9] =
+    ["e.g.", "for example", "for instance", "such as", "as in", "example:", "examples:", "i.e.", "say,"];
 
 /// Words of a sentence that chooses between tools.
 const CHOICES: [&str; 11] = [
@@ -399,6 +400,10 @@ impl Reader<'_> {
         if source || (self.converts(range) && !result) || self.illustrates(before) || reads(before, code) {
             return;
         }
+        if example && let Some(pattern) = mark(code) {
+            self.push(Unit::layout(Kind::Format, code, pattern), range, false);
+            return;
+        }
         let bare = number::bare(code);
         let shown = bare.is_none() && shows(code, before, after);
         if (example || result || shown || is_stamp(code))
@@ -438,7 +443,10 @@ impl Reader<'_> {
         }
         let holder = lead.rsplit(' ').next().unwrap_or_default();
         let heading = matches!(self.text.role, Role::Heading(_));
-        for unit in value(holder, code).map_or_else(|| units(code, column, self.names), |unit| vec![unit]) {
+        let is_forbidden = self.modality(range, Kind::Command) == Some(Modality::Forbidden);
+        let whole = || prohibited(code, self.names).filter(|_| is_forbidden);
+        let of_code = || whole().unwrap_or_else(|| units(code, column, self.names));
+        for unit in value(holder, code).map_or_else(of_code, |unit| vec![unit]) {
             let plain = unit.kind == Kind::Literal && code.chars().all(|c| c.is_ascii_alphabetic());
             if !(plain && (heading || example)) {
                 self.push(unit, range, example);
@@ -567,24 +575,29 @@ impl Reader<'_> {
         })
     }
 
-    fn push(&mut self, unit: Unit, range: &Range<usize>, example: bool) {
-        let joins = self.joins(range);
-        self.placed.push((range.clone(), unit.clone()));
-        let modality = match self.sentence.stance(range) {
+    /// What the words around a unit make of it; `None` if they only mention it.
+    fn modality(&self, range: &Range<usize>, kind: Kind) -> Option<Modality> {
+        Some(match self.sentence.stance(range) {
             // "Never more than 5" is a limit too.
-            Stance::Forbidden | Stance::Qualified if unit.kind == Kind::Threshold => Modality::Required,
-            Stance::Mentioned | Stance::Qualified => return,
-            Stance::Forbidden if self.context.faults => return,
+            Stance::Forbidden | Stance::Qualified if kind == Kind::Threshold => Modality::Required,
+            Stance::Mentioned | Stance::Qualified => return None,
+            Stance::Forbidden if self.context.faults => return None,
             // Far from its verb a name is a detail of what is forbidden.
-            Stance::Forbidden if self.sentence.distance(range) > OBJECT && !joins => return,
+            Stance::Forbidden if self.sentence.distance(range) > OBJECT && !self.joins(range) => return None,
             Stance::Forbidden => Modality::Forbidden,
             // A preference is no prohibition.
-            Stance::Demanded if self.is_second_choice(range) => return,
+            Stance::Demanded if self.is_second_choice(range) => return None,
             Stance::Demanded if self.is_taken_back(range) => Modality::Forbidden,
             // Below "Don't", what is said to be better comes after "use" or an arrow.
             Stance::Demanded if self.context.forbidden && !self.turned(range) => Modality::Forbidden,
             Stance::Demanded => Modality::Required,
-        };
+        })
+    }
+
+    fn push(&mut self, unit: Unit, range: &Range<usize>, example: bool) {
+        let modality = self.modality(range, unit.kind);
+        self.placed.push((range.clone(), unit.clone()));
+        let Some(modality) = modality else { return };
         if modality == Modality::Forbidden && unit.kind == Kind::Threshold {
             return;
         }

@@ -223,8 +223,8 @@ fn is_subcommand(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_:".contains(c))
 }
 
-/// What a command can be checked by: a script of the package, the program with its subcommands, and
-/// its options.
+/// What a command can be checked by: a script of the package and its options, or the program with its
+/// subcommands and options as one unit.
 pub(super) fn command(words: &[String], names: &Names) -> Vec<Unit> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut words = shell::program(&words);
@@ -268,8 +268,18 @@ pub(super) fn command(words: &[String], names: &Names) -> Vec<Unit> {
         rest = &rest[leading.len()..];
     }
     let everyday = EVERYDAY.binary_search(&program.as_str()).is_ok();
-    if units.is_empty()
-        && !everyday
+    let flags = rest
+        .iter()
+        .enumerate()
+        .filter_map(|(at, word)| flag(&program, &leading, word, rest.get(at + 1).copied(), everyday));
+    let flags: Vec<Unit> = flags.collect();
+    if !units.is_empty() {
+        units.extend(flags);
+        return units;
+    }
+    if let Some(whole) = joined(&program, &leading, flags) {
+        units.push(whole);
+    } else if !everyday
         && (!leading.is_empty() || PROGRAMS.binary_search(&program.as_str()).is_err() || !rest.is_empty())
     {
         let subject = std::iter::once(program.as_str()).chain(leading.iter().map(String::as_str));
@@ -280,14 +290,26 @@ pub(super) fn command(words: &[String], names: &Names) -> Vec<Unit> {
             Probe::Command { program: program.clone(), words: leading.clone() },
         ));
     }
-    for (at, word) in rest.iter().enumerate() {
-        units.extend(flag(&program, &leading, word, rest.get(at + 1).copied(), everyday));
-    }
     units
 }
 
+/// A call with options as one unit: all of them, so that a call without one is no part of it.
+fn joined(program: &str, leading: &[String], mut flags: Vec<Unit>) -> Option<Unit> {
+    if flags.len() < 2 {
+        return flags.pop();
+    }
+    let own = |unit: &Unit| match &unit.probe {
+        Probe::Command { words, .. } => words[leading.len().min(words.len())..].to_vec(),
+        _ => Vec::new(),
+    };
+    let words: Vec<String> = leading.iter().cloned().chain(flags.iter().flat_map(own)).collect();
+    let subject =
+        std::iter::once(program).chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+    Some(Unit::new(Kind::Command, &subject, Probe::Command { program: program.to_owned(), words }))
+}
+
 /// Whether a word runs the program after it: how many words to skip, and whether one follows.
-fn runner_of(runner: &str, rest: &[&str]) -> Option<(usize, bool)> {
+pub(super) fn runner_of(runner: &str, rest: &[&str]) -> Option<(usize, bool)> {
     let skip = match (runner, rest.first().copied()) {
         ("npx" | "uvx" | "bunx" | "pipx", _) => usize::from(rest.first() == Some(&"run")),
         ("uv" | "poetry" | "pipenv" | "hatch" | "rye" | "conda", Some("run"))
@@ -298,7 +320,7 @@ fn runner_of(runner: &str, rest: &[&str]) -> Option<(usize, bool)> {
     Some((skip + options, rest.len() > skip + options))
 }
 
-fn is_program(name: &str) -> bool {
+pub(super) fn is_program(name: &str) -> bool {
     name.len() >= 2
         && (name.starts_with(|c: char| c.is_ascii_lowercase()) || name.contains(['-', '_', '.']))
         && name.len() <= 40
@@ -608,12 +630,10 @@ mod tests {
         check("fire.py", &["Script scripts/fire.py"]);
         check("references/glaze.md", &[]);
         check("assets/label.svg", &["File assets/label.svg"]);
-        check(
-            "kilnctl soak start --format json -n 3",
-            &["Command kilnctl soak start", "Flag --format json", "Flag kilnctl -n"],
-        );
+        check("kilnctl soak start --format json -n 3", &["Command kilnctl soak start --format json -n"]);
+        check("kilnctl soak start now", &["Command kilnctl soak start"]);
         check("npx kilnctl check", &["Command kilnctl check"]);
-        check("git rebase --onto main", &["Command git rebase", "Flag --onto main"]);
+        check("git rebase --onto main", &["Flag --onto main"]);
         check("ls -la", &["Flag ls -la"]);
         check("sleep()", &["Literal sleep"]);
         check("--sum", &["Flag --sum"]);

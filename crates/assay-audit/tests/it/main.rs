@@ -2,3 +2,4 @@
 
 mod calibrated;
 mod directives;
+mod prohibitions;

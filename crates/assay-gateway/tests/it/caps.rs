@@ -20,7 +20,7 @@ fn prices() -> Prices {
         price: vec![DatedPrice {
             model: "m".to_owned(),
             from,
-            price: Price { input, output, cache_read, cache_write },
+            price: Price::new(input, output, Some(cache_read), Some(cache_write)),
         }],
     }
 }
@@ -286,7 +286,7 @@ fn usd_cap_without_a_price_is_refused() {
 fn requests_under_way_are_part_of_a_cap() {
     let usage = "\"usage\":{\"input_tokens\":100,\"output_tokens\":10}";
     let reply = format!("{{\"type\":\"message\",\"model\":\"m\",\"content\":[],{usage}}}");
-    let price = Price { input: 1_000.0, output: 1_000.0, cache_read: 0.0, cache_write: 0.0 };
+    let price = Price::new(1_000.0, 1_000.0, Some(0.0), Some(0.0));
     let prices = || {
         let from = "2020-01-01".parse().unwrap();
         Prices { price: vec![DatedPrice { model: "m".to_owned(), from, price }] }

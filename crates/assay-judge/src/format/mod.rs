@@ -5,6 +5,7 @@ pub mod dotnet;
 mod error;
 pub mod paperbench;
 pub mod promptfoo;
+mod promptfoo_template;
 pub mod rewardkit;
 pub mod skill_creator;
 pub mod tessl;

@@ -79,6 +79,8 @@ impl Search<'_> {
             _ => match file.extension().and_then(OsStr::to_str) {
                 Some("toml") => self.rewardkit(file),
                 Some("json") => self.json(file),
+                // Named by itself, a configuration may have any name.
+                Some("yaml" | "yml") if self.files.len() == 1 => self.named_configuration(file),
                 _ => {}
             },
         }
@@ -385,8 +387,20 @@ impl Search<'_> {
         Ok(scenario)
     }
 
+    fn named_configuration(&mut self, file: &Path) {
+        let Ok(text) = self.text(file) else { return };
+        let has = |key: &str| text.lines().any(|line| line.starts_with(&format!("{key}:")));
+        if has("prompts") && (has("tests") || has("scenarios")) {
+            self.promptfoo(file);
+        } else if has("scenarios") || has("tasks") || has("graders") {
+            self.evaluation(file);
+        }
+    }
+
     fn promptfoo(&mut self, file: &Path) {
-        let tests = match self.text(file).and_then(|text| promptfoo::read(&text)) {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let beside = |path: &str| self.text(&normalize(&folder.join(path))?).ok();
+        let tests = match self.text(file).and_then(|text| promptfoo::read(&text, &beside)) {
             Ok(tests) => tests,
             Err(reason) => return self.refuse(file, None, &reason),
         };
@@ -397,6 +411,7 @@ impl Search<'_> {
                     let new =
                         New { path: file, format: Format::Promptfoo, group: group.clone(), name: test.name };
                     let mut scenario = new.scenario(test.prompt, rubric);
+                    scenario.notes = test.notes;
                     if !test.left_out.is_empty() {
                         scenario
                             .notes

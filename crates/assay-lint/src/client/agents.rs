@@ -1,8 +1,8 @@
 //! The specification and the agents, according to their source code or documentation.
 
 use assay_diagnostic::group_digits;
-use assay_skill::{DESCRIPTION_LIMIT, Document, Leniency, NAME_LIMIT};
-use assay_syntax::yaml::{Kind, Node, Scalar};
+use assay_skill::{DESCRIPTION_LIMIT, Document, Leniency, NAME_LIMIT, is_one_bracket};
+use assay_syntax::yaml::{Kind, Node, Scalar, Yaml};
 
 use super::{FieldError, LoadResult, skills_ref};
 use crate::skill::Skill;
@@ -20,12 +20,17 @@ pub(super) fn spec(skill: &Skill) -> LoadResult {
     LoadResult::dropped(verdict.errors.into_iter().next().unwrap_or_default())
 }
 
-/// Claude Code: uses the folder's name and the first paragraph as defaults; YAML that cannot be
-/// parsed is ignored.
+/// Claude Code: uses the folder's name and the first paragraph as defaults. YAML that cannot be
+/// parsed is parsed once more with values quoted, and ignored if that fails.
 pub(super) fn claude_code(skill: &Skill) -> LoadResult {
     let Some(document) = exact(skill) else { return missing() };
-    let readable = yaml_as_written(document) && fenced(document);
-    let own = |key: &str| text(skill, key).filter(|_| readable).filter(|text| !text.trim().is_empty());
+    let quoted = (!yaml_as_written(document)).then(|| claude_retry(document)).flatten();
+    let readable = (yaml_as_written(document) || quoted.is_some()) && fenced(document);
+    let yaml = quoted.as_ref().unwrap_or(&skill.yaml);
+    let value = |key: &str| yaml.field(key).map(|(_, value)| value).filter(|_| readable);
+    let own = |key: &str| {
+        value(key).and_then(Node::text).map(str::to_owned).filter(|text| !text.trim().is_empty())
+    };
     let name = own("name").map_or_else(|| skill.directory().to_owned(), |name| name.trim().to_owned());
     let mut listing =
         own("description").map_or_else(|| document.first_paragraph(), |text| text.trim().to_owned());
@@ -34,13 +39,39 @@ pub(super) fn claude_code(skill: &Skill) -> LoadResult {
     }
     let truncated = listing.chars().count() > CLAUDE_LISTING;
     let listing: String = listing.chars().take(CLAUDE_LISTING).collect();
-    let hidden = readable && is_true(skill, "disable-model-invocation");
+    let hidden = value("disable-model-invocation").is_some_and(is_true);
     LoadResult {
         truncated,
         listed: !hidden,
         reason: hidden.then(|| "`disable-model-invocation` hides it from the model".to_owned()),
         ..LoadResult::loaded(name, listing)
     }
+}
+
+/// The fields as Claude Code parses them after an error: on lines `key: value` that are not indented,
+/// values are quoted that contain a sign of YAML's or `: `. (`quoteProblematicValues` in ports of its
+/// parser; observed with Claude Code 2.)
+fn claude_retry(document: &Document) -> Option<Yaml> {
+    let block = &document.text[document.yaml.clone()];
+    let quoted: Vec<String> = block.lines().map(claude_line).collect();
+    let yaml = Yaml::parse(&(quoted.join("\n") + "\n"), 0);
+    (yaml.error.is_none() && matches!(yaml.root, Some(Node { kind: Kind::Map(_), .. }))).then_some(yaml)
+}
+
+fn claude_line(line: &str) -> String {
+    let parts = line.split_once(':').filter(|(key, value)| {
+        let is_key = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-');
+        !key.is_empty() && key.chars().all(is_key) && value.starts_with(char::is_whitespace)
+    });
+    let Some((key, value)) = parts.map(|(key, value)| (key, value.trim())) else { return line.to_owned() };
+    let is_quoted =
+        |quote: char| value.len() > 1 && value.starts_with(quote) && value.ends_with(quote);
+    let is_problem = value.contains(['{', '}', '[', ']', '*', '&', '#', '!', '|', '>', '%', '@', '`'])
+        || value.contains(": ");
+    if is_quoted('"') || is_quoted('\'') || !is_problem {
+        return line.to_owned();
+    }
+    format!("{key}: \"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// Codex: closed front matter from the first line; name and description on one line, within their
@@ -162,7 +193,14 @@ pub(super) fn opencode(skill: &Skill) -> LoadResult {
     if document.fence.as_ref().is_none_or(|fence| fence.line != 1 || fence.long || !fence.closed) {
         return LoadResult::dropped("no front matter between `---` lines");
     }
-    if !matches!(&document.trouble, None | Some((_, Leniency::Quoted))) {
+    // It quotes values with a colon only.
+    let block = &document.text[document.yaml.clone()];
+    let has_brackets = block.lines().filter_map(|line| line.split_once(": ")).any(|(_, value)| {
+        value.trim_start().starts_with(['[', '{']) && !is_one_bracket(value.trim())
+    });
+    if !matches!(&document.trouble, None | Some((_, Leniency::Quoted)))
+        || (document.trouble.is_some() && has_brackets)
+    {
         return LoadResult::dropped("invalid YAML");
     }
     for key in ["name", "description"] {
@@ -233,11 +271,9 @@ fn text(skill: &Skill, key: &str) -> Option<String> {
     skill.field(key).and_then(|(_, value)| value.text()).map(str::to_owned)
 }
 
-fn is_true(skill: &Skill, key: &str) -> bool {
-    skill.field(key).is_some_and(|(_, value)| {
-        value.type_1_2() == Some(Scalar::Bool)
-            && value.text().is_some_and(|text| text.eq_ignore_ascii_case("true"))
-    })
+fn is_true(value: &Node) -> bool {
+    value.type_1_2() == Some(Scalar::Bool)
+        && value.text().is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
 
 /// `policy.allow_implicit_invocation` of agents/openai.yaml: true unless it is false. An unreadable
@@ -251,4 +287,26 @@ fn implicit_invocation(skill: &Skill) -> bool {
                 || value.text().is_none_or(|text| !text.eq_ignore_ascii_case("false"))
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claude_code_parses_broken_front_matter_once_more() {
+        let check = |front_matter: &str, description: &str, listed: bool| {
+            let temp = tempfile::TempDir::new().unwrap();
+            let text = format!("---\nname: tides\n{front_matter}---\n# Tides\nFirst paragraph.\n");
+            std::fs::write(temp.path().join("SKILL.md"), text).unwrap();
+            let found = claude_code(&Skill::load(temp.path()));
+            assert_eq!((found.description.as_deref(), found.listed), (Some(description), listed), "{front_matter}");
+        };
+        check("description: Reads tables. Triggers: low, high.\n", "Reads tables. Triggers: low, high.", true);
+        check("description: Say \"low\": now.\n", "Say \"low\": now.", true);
+        let hidden = "description: Reads tables.\nargument-hint: [harbor] [date]\ndisable-model-invocation: true\n";
+        check(hidden, "Reads tables.", false);
+        // It quotes lines, so that a value on several lines stays as it is.
+        check("description:\n  Reads tables. Pairs with\n  charts: first these.\n", "First paragraph.", true);
+    }
 }

@@ -49,7 +49,7 @@ fn request_has_the_documented_form() {
     };
     let reply = turn("anthropic", &server.url, &request).unwrap();
     assert_eq!((reply.text.as_str(), &reply.stop), ("hello", &Stop::End));
-    let usage = Usage { input: 3, output: 5, cache_read: 70, cache_write: 11 };
+    let usage = Usage { input: 3, output: 5, cache_read: 70, cache_write: 11, ..Usage::default() };
     assert_eq!(reply.usage, Some(usage));
     assert_eq!(reply.raw_usage["service_tier"], "standard");
 

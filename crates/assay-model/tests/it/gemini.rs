@@ -45,7 +45,10 @@ fn request_has_the_documented_form() {
     let reply = turn("gemini", &server.url, &request).unwrap();
     assert_eq!((reply.text.as_str(), reply.reasoning.as_deref()), ("hello", Some("hm")));
     assert_eq!((&reply.stop, reply.model.as_deref()), (&Stop::End, Some("m-1-2026")));
-    assert_eq!(reply.usage, Some(Usage { input: 36, output: 50, cache_read: 64, cache_write: 0 }));
+    assert_eq!(
+        reply.usage,
+        Some(Usage { input: 36, output: 50, cache_read: 64, cache_write: 0, ..Usage::default() })
+    );
     assert_eq!(reply.raw, content);
 
     let asked = server.only();

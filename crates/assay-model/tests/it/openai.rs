@@ -95,7 +95,9 @@ fn usage_is_split_into_disjoint_fields() {
         assert_eq!(reply.usage, expected, "{usage}");
         assert_eq!(reply.raw_usage, usage);
     };
-    let usage = |input, output, cache_read| Some(Usage { input, output, cache_read, cache_write: 0 });
+    let usage = |input, output, cache_read| {
+        Some(Usage { input, output, cache_read, cache_write: 0, ..Usage::default() })
+    };
     check(Value::Null, None);
     check(json!({}), None);
     check(json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}), usage(10, 4, 0));

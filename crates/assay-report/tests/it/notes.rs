@@ -108,7 +108,7 @@ fn contamination_and_extended_runs_are_noted() {
 /// Estimates are marked in figures and in words, and not compared with transcripts.
 #[test]
 fn estimated_tokens_are_marked() {
-    let usage = |input, output| Usage { input, output, cache_read: 0, cache_write: 0 };
+    let usage = |input, output| Usage { input, output, cache_read: 0, cache_write: 0, ..Usage::default() };
     let estimated = suite().each(move |record| {
         record.usage = Some(usage(900, 100));
         record.cost_usd = Some(0.5);

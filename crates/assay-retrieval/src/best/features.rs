@@ -87,7 +87,7 @@ impl Request {
         let totals = index.totals();
         let mut before = None;
         let mut words = 0;
-        each_word(&text.to_lowercase(), |word| {
+        stemmer.each_word(&text.to_lowercase(), |word| {
             words += 1;
             if is_stop_word(word) || words > WORDS {
                 return;
@@ -121,7 +121,7 @@ impl Request {
     /// The positions of a text's words; `None` for those that the request does not have, without
     /// stop words.
     fn for_each_word(&self, lower: &str, mut found: impl FnMut(Option<usize>, &str)) {
-        each_word(lower, |word| {
+        self.stemmer.each_word(lower, |word| {
             if !is_stop_word(word) {
                 let stem = self.stemmer.stem(word);
                 found(self.places.get(stem).copied(), stem);

@@ -22,7 +22,7 @@ use crate::corpus::Document;
 const MAGIC: [u8; 8] = *b"ASSAYIDX";
 
 /// The format's version. An index of another one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Most bytes of a header.
 const HEADER_CAP: u64 = 1 << 16;

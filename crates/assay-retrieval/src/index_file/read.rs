@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::{Bytes, HEADER_CAP, Header, IndexError, IndexFile, MAGIC, Section, Stamp, VERSION, section};
-use crate::analysis::{each_word, is_stop_word};
+use crate::analysis::is_stop_word;
 use crate::corpus::Document;
 use crate::files::read_exact_at;
 use crate::index::{Counts, FIELDS, Index};
@@ -138,7 +138,7 @@ impl IndexFile {
         let stemmer = self.header.stemmer;
         let mut words = Vec::new();
         let lower = request.to_lowercase();
-        each_word(&lower, |word| {
+        stemmer.each_word(&lower, |word| {
             if !is_stop_word(word) && words.len() < WORDS_CAP {
                 words.push(stemmer.stem(word).to_owned());
             }

@@ -87,7 +87,7 @@ fn invalid_index_is_an_error() {
     check(b"{\"id\": \"something else\"}", "is not an assay index");
     let mut other = good.clone();
     other[8] = 9;
-    check(&other, "has format 9; this version of assay reads format 1");
+    check(&other, "has format 9; this version of assay reads format 2");
     check(&good[..good.len() - 1], "it ends before its last section");
     check(&good[..20], "it ends too early");
     let mut other = good.clone();

@@ -43,7 +43,39 @@ fn links_are_followed_within_the_root_only() {
     symlink(".", root.join("loop")).unwrap();
     symlink("/", root.join("everything")).unwrap();
     symlink("real", root.join("again")).unwrap();
-    assert_eq!(found(&Library::load(&[root])), ["a"]);
+    let library = Library::load(&[root]);
+    assert_eq!(found(&library), ["a"]);
+    let outside = library.diagnostics.iter().find(|found| found.code == "links-outside").unwrap();
+    assert_eq!(outside.message, "2 links lead out of it and are not followed: everything, out");
+}
+
+#[test]
+fn links_to_skills_of_the_project_are_followed() {
+    let check = |links: &str, repository: bool, expected: &[&str], outside: usize| {
+        let temp = TempDir::new().unwrap();
+        let project = temp.path().join("project");
+        skill(&project, ".agents/skills/tides", "tides", "");
+        skill(temp.path(), "elsewhere/knots", "knots", "");
+        fs::create_dir_all(project.join("docs")).unwrap();
+        if repository {
+            fs::create_dir(project.join(".git")).unwrap();
+        }
+        let root = project.join(links);
+        fs::create_dir_all(&root).unwrap();
+        symlink(project.join(".agents/skills/tides"), root.join("tides")).unwrap();
+        symlink(temp.path().join("elsewhere/knots"), root.join("knots")).unwrap();
+        symlink(project.join("docs"), root.join("docs")).unwrap();
+        symlink("nowhere", root.join("broken")).unwrap();
+        let library = Library::load(&[root]);
+        assert_eq!(found(&library), expected, "{links} {repository}");
+        let said = library.diagnostics.iter().find(|found| found.code == "links-outside").unwrap();
+        assert!(said.message.starts_with(&outside.to_string()), "{said:?}");
+    };
+    check(".claude/skills", false, &["tides"], 2);
+    check(".claude/skills", true, &["tides"], 2);
+    check("tools/mine", true, &["tides"], 2);
+    // What belongs to the project is not known.
+    check("tools/mine", false, &[], 3);
 }
 
 #[test]

@@ -33,11 +33,12 @@ use super::rule::TaskRule;
 pub(super) use several_rewards::writes_several_rewards;
 
 /// Every rule, in the order of findings.
-pub const TASK_RULES: [TaskRule; 28] = [
+pub const TASK_RULES: [TaskRule; 29] = [
     reader::RULE,
     script_form::RULE,
     unread::RULE,
     few_tests::RULE,
+    few_tests::MANY_TESTS,
     several_rewards::RULE,
     instruction_names_skill::RULE,
     instruction_output_path::RULE,

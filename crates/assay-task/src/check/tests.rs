@@ -247,9 +247,9 @@ fn tests_are_counted() {
         check("few-tests", &[("task.toml", &bare), ("tests/test_it.py", tests)], part);
     };
     let many = |each: &str| (0..10).map(|number| each.replace('#', &number.to_string())).collect::<String>();
-    few("def test_a():\n    assert 1\n", "warn 1 test, fewer than 10");
-    few("def test_a():\n    assert 1\n    assert 2\n", "warn 1 test with 2 assertions, fewer than 10");
-    few("def test_a():\n    assert 1\n    assert 2\n    assert 3\n", "info 1 test with 3 assertions");
+    few("def test_a():\n    assert 1\n", "warn 1 test, fewer than 3");
+    few("def test_a():\n    assert 1\n    assert 2\n", "warn 1 test with 2 assertions, fewer than 3");
+    few("def test_a():\n    assert 1\n    assert 2\n    assert 3\n", "");
     few(&many("def test_#():\n    pass\n"), "");
     few(&many("class T#:\n    def test_it(self):\n        pass\n"), "");
     few(&many("@check\ndef named_#():\n    pass\n"), "");
@@ -260,6 +260,13 @@ fn tests_are_counted() {
     let shell = many("[ \"$(cat /app/out/sum.json)\" = # ] || exit 1\n");
     check("few-tests", &[("task.toml", &bare), ("tests/test.sh", &shell)], "");
     check("few-tests", &[("task.toml", &bare)], "warn 1 test,");
+    let ten = many("def test_#():\n    pass\n");
+    let nine = ten.replacen("def test_0():\n    pass\n", "", 1);
+    let reason = bare.replace("[metadata.assay]\n", "[metadata.assay]\nmany_tests = \"one for each rule\"\n");
+    check("many-tests", &[("tests/test_it.py", &ten)], "info 10 tests, 10 or more");
+    check("many-tests", &[("tests/test_it.py", &nine)], "");
+    check("many-tests", &[("task.toml", &reason), ("tests/test_it.py", &ten)], "");
+    check("many-tests", &[("tests/test.sh", &shell)], "info 10 tests");
     let runs = format!("{TEST}for part in a b c; do python3 -m pytest \"/app/$part\"; done\n");
     check("few-tests", &[("task.toml", &bare), ("tests/test.sh", &runs)], "info the number of tests");
 }

@@ -204,6 +204,7 @@ fn assay_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Assay,
     let cluster = own.string(source, "cluster")?;
     // `check` reads it from `[metadata]` as written.
     own.string(source, "few_tests")?;
+    own.string(source, "many_tests")?;
     let negative_control = own.boolean(source, "negative_control")?.is_some_and(|(flag, _)| flag);
     let pids = own.count(source, "pids")?.filter(|&count| count > 0);
     own.finish(source);

@@ -10,7 +10,7 @@ use assay_skill::Digest;
 use serde_json::{Map, Value};
 
 /// The labels among the keys of `[metadata.assay]`. Other keys there change trials.
-const OWN_LABELS: [&str; 3] = ["cluster", "negative_control", "few_tests"];
+const OWN_LABELS: [&str; 4] = ["cluster", "negative_control", "few_tests", "many_tests"];
 
 /// The labels among the keys of `metadata.json`; the others name skills.
 const JSON_LABELS: [&str; 3] = ["category", "difficulty", "notes"];

@@ -90,7 +90,7 @@ pub struct Task {
     /// or `REVIEW…` in any case, and every `*.md` but `instruction.md`. For a task of `task.md`
     /// review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper around
     /// `verify.sh` and the scripts that it shares with other tasks count. Labels do not: of `task.toml`, `[metadata]`
-    /// except for `[metadata.assay]`, and there `cluster`, `negative_control` and `few_tests`; of `metadata.json`,
+    /// except for `[metadata.assay]`, and there `cluster`, `negative_control`, `few_tests` and `many_tests`; of `metadata.json`,
     /// `category`, `difficulty` and `notes`. Nor do comments and the order of keys in these files.
     pub digest: Digest,
     /// The same with labels, as the files are written: what `digest` was in 0.1.0.

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::Usage;
 use crate::diagnostic::Notes;
-use crate::usage::{CACHE_WRITE, FieldCounts, KnownUsage, Tally};
+use crate::usage::{CACHE_WRITE, CACHE_WRITE_1H, FieldCounts, KnownUsage, Tally};
 use crate::{AgentInfo, FinalMetrics, Observation, ObservationResult, Source, Step, ToolCall, Trajectory};
 
 /// Receives steps when they are complete.
@@ -46,6 +47,27 @@ pub struct Head {
     pub hidden: Hidden,
     /// Sub-agents whose trajectories were complete, in their order.
     pub lanes: Vec<LaneHead>,
+    /// What the log repeats of the session from which this one was forked or spawned.
+    pub inherited: Option<InheritedPrefix>,
+}
+
+/// The beginning of a fork's log, which repeats records of its origin. They count there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InheritedPrefix {
+    /// The origin.
+    pub session_id: String,
+    /// How many records are repeated.
+    pub records: usize,
+}
+
+impl InheritedPrefix {
+    /// The field of a trajectory that has it.
+    const FIELD: &str = "inherited";
+
+    /// What a trajectory says of it.
+    pub(crate) fn of_trajectory(extra: &Map<String, Value>) -> Option<Self> {
+        Self::deserialize(extra.get(Self::FIELD)?).ok()
+    }
 }
 
 /// What a format does not show, so that its absence proves nothing.
@@ -228,6 +250,17 @@ impl Builder {
         let times = self.head.times.get_or_insert((time, time));
         times.0 = times.0.min(time);
         times.1 = times.1.max(time);
+    }
+
+    /// Marks the place of records that belong to the session's origin and are not read again.
+    pub(crate) fn mark_inherited(&mut self, prefix: InheritedPrefix) {
+        let InheritedPrefix { session_id, records } = &prefix;
+        let noun = if *records == 1 { "record" } else { "records" };
+        let text = format!("inherited: {records} {noun} of session {session_id}, which count there");
+        let step = self.add_message(None, Source::System, text, None);
+        step.extra.insert(InheritedPrefix::FIELD.to_owned(), json!(prefix));
+        self.head.extra.insert(InheritedPrefix::FIELD.to_owned(), json!(prefix));
+        self.head.inherited = Some(prefix);
     }
 
     /// Adds a separate message.
@@ -419,6 +452,7 @@ impl Builder {
         let inner = std::mem::take(&mut trajectory.subagent_trajectories);
         self.head.agent = trajectory.agent;
         self.head.session_id = trajectory.session_id;
+        self.head.inherited = InheritedPrefix::of_trajectory(&trajectory.extra);
         self.head.extra = trajectory.extra;
         self.head.notes = trajectory.notes;
         self.head.continued = trajectory.continued_trajectory_ref;
@@ -486,6 +520,9 @@ impl Builder {
             && sums.extra.get("usage").and_then(|raw| raw.get(CACHE_WRITE)).is_none()
         {
             sums.extra.insert(CACHE_WRITE.to_owned(), written.into());
+            if sum.cache_write_1h > 0 {
+                sums.extra.insert(CACHE_WRITE_1H.to_owned(), sum.cache_write_1h.into());
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use super::builder::{Builder, Hidden};
 use super::reader::{Decoder, Reader};
 use super::text::{join, mark_error, object, part_text, text_of};
 use crate::Usage;
-use crate::usage::KnownUsage;
+use crate::usage::{KnownUsage, RAW_CACHE_WRITE_1H};
 use crate::{ObservationResult, Source, ToolCall};
 
 /// The agent's name.
@@ -134,6 +134,8 @@ struct Runs {
     closed: Process,
     lacks_cost: bool,
     lacks_models: bool,
+    /// Tokens that a cache keeps for an hour, by model: the sums by model do not tell them apart.
+    hourly: BTreeMap<String, u64>,
 }
 
 /// A process's reported usage since it began.
@@ -235,8 +237,9 @@ impl Runs {
             used = used.at_least().largest(&together(&added)).into();
         }
         let mut said = Usage::default();
-        for (_, known) in &open {
+        for (model, known) in &open {
             said += known.at_least();
+            *self.hourly.entry(model.clone().unwrap_or_default()).or_default() += known.cache_write_1h;
         }
         if added.is_empty() && !own.at_least().covers(&said) {
             // Older versions do not give the output of sub-agents.
@@ -272,6 +275,10 @@ impl Runs {
             out.mark_gap(gap);
         }
         out.head.is_partial = self.was_interrupted || (self.closed.cost.is_some() && self.lacks_cost);
+        for (model, usage) in &mut self.closed.models {
+            let hour = self.hourly.get(model).copied().unwrap_or_default();
+            usage.cache_write_1h = usage.cache_write_1h.saturating_add(hour).min(usage.cache_write);
+        }
         if !self.lacks_models {
             out.head.models = Some(self.closed.models);
         }
@@ -287,6 +294,7 @@ fn model_usage(raw: &Value, is_qwen: bool) -> Usage {
         output: field("outputTokens"),
         cache_read,
         cache_write: field("cacheCreationInputTokens"),
+        ..Usage::default()
     }
 }
 
@@ -606,6 +614,7 @@ pub(super) fn usage(raw: &Value, is_qwen: bool) -> KnownUsage {
         output: field("output_tokens"),
         cache_read: field("cache_read_input_tokens"),
         cache_write: field("cache_creation_input_tokens"),
+        cache_write_1h: raw.pointer(RAW_CACHE_WRITE_1H).and_then(Value::as_u64).unwrap_or_default(),
     };
     let cached = if is_qwen { known.at_least().cache_read } else { 0 };
     KnownUsage { input: known.input.map(|input| input.saturating_sub(cached)), ..known }.without_cache()

@@ -4,12 +4,15 @@
 //! reply of the model; a reply ends where its usage is recorded, or before a result. The printed
 //! events have commands and texts, no model, and usage only in sum.
 
+mod replay;
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::builder::Builder;
+use self::replay::{Origin, ReplayGate, thread_of};
+use super::builder::{Builder, InheritedPrefix};
 use super::reader::{Decoder, Reader};
 use super::text::{count, join, parsed, text_of, word};
 use crate::Usage;
@@ -71,28 +74,93 @@ struct RolloutLog {
     model: Option<String>,
     /// When the session began.
     begun: Option<Timestamp>,
+    /// Its first record, until the model has replied.
+    meta: Option<Value>,
+    /// While the records of its origin are repeated.
+    gate: Option<ReplayGate>,
     exits: BTreeMap<String, i64>,
 }
 
 impl Decoder for RolloutLog {
     fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Value = serde_json::from_slice(json)?;
-        let time = out.time(word(&record, "timestamp"));
+        let Some(gate) = &mut self.gate else {
+            self.read_record(&record, out);
+            return Ok(());
+        };
         let payload = record.get("payload").unwrap_or(&Value::Null);
-        match word(&record, "type").unwrap_or_default() {
-            "session_meta" => {
-                if let Some(session) = word(payload, "session_id").or(word(payload, "id")) {
-                    // The log of a fork contains that of its origin, which began earlier.
-                    let begun = word(payload, "timestamp").and_then(|text| text.parse().ok());
-                    let is_origin =
-                        self.begun.zip(begun).is_none_or(|(own, other): (Timestamp, _)| other <= own);
-                    if out.is_elsewhere(session, is_origin) {
-                        return Ok(());
-                    }
-                    self.begun = self.begun.or(begun);
-                }
-                meta(payload, time, out);
+        let time = word(&record, "timestamp").and_then(|text| text.parse().ok());
+        match gate.admit(&record, time) {
+            Origin::Copied => self.pass_over(payload),
+            Origin::Undecided => {}
+            Origin::Own(before) => {
+                self.close_gate(before, out);
+                self.read_record(&record, out);
             }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        if let Some(rest) = self.gate.as_mut().map(ReplayGate::take_rest) {
+            self.close_gate(rest, out);
+        }
+    }
+}
+
+impl RolloutLog {
+    /// Keeps of a copied record what the session goes on with.
+    fn pass_over(&mut self, payload: &Value) {
+        if let Some(model) = word(payload, "model") {
+            self.model = Some(model.to_owned());
+        }
+        if let Some(total) = payload.pointer("/info/total_token_usage") {
+            self.last_total = total.clone();
+        }
+    }
+
+    /// Ends the copy of the origin's records, and reads those before its end that were undecided.
+    fn close_gate(&mut self, before: Vec<Value>, out: &mut Builder) {
+        let Some(gate) = self.gate.take() else { return };
+        if gate.copies > 0 {
+            out.mark_inherited(InheritedPrefix { session_id: gate.origin, records: gate.copies });
+        }
+        for record in before {
+            self.read_record(&record, out);
+        }
+        if let Some(model) = &self.model {
+            out.head.agent.model_name.get_or_insert_with(|| model.clone());
+        }
+    }
+
+    /// Reads the record that names a session.
+    fn session(&mut self, payload: &Value, time: Option<String>, out: &mut Builder) {
+        if let Some(session) = thread_of(payload) {
+            // The log of a fork contains that of its origin, which began earlier.
+            let begun = word(payload, "timestamp").and_then(|text| text.parse().ok());
+            let is_origin = self.begun.zip(begun).is_none_or(|(own, other): (Timestamp, _)| other <= own);
+            let is_first = out.session.is_none();
+            if out.is_elsewhere(session, is_origin) {
+                return;
+            }
+            let recorded = time.as_deref().and_then(|text| text.parse().ok());
+            if is_first {
+                self.begun = begun;
+                self.gate = ReplayGate::of_meta(payload, recorded);
+                self.meta = Some(payload.clone());
+            } else if let Some(meta) = self.meta.take().filter(|meta| thread_of(meta) != Some(session)) {
+                self.gate = ReplayGate::of_origin(&meta, session, recorded);
+                return;
+            }
+        }
+        meta(payload, time, out);
+    }
+
+    fn read_record(&mut self, record: &Value, out: &mut Builder) {
+        let time = out.time(word(record, "timestamp"));
+        let payload = record.get("payload").unwrap_or(&Value::Null);
+        match word(record, "type").unwrap_or_default() {
+            "session_meta" => self.session(payload, time, out),
             "turn_context" => {
                 if let Some(model) = word(payload, "model") {
                     out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
@@ -115,7 +183,6 @@ impl Decoder for RolloutLog {
             "world_state" => {}
             kind => out.unknown(kind),
         }
-        Ok(())
     }
 }
 
@@ -124,7 +191,7 @@ fn meta(payload: &Value, time: Option<String>, out: &mut Builder) {
     if let Some(version) = word(payload, "cli_version") {
         version.clone_into(&mut out.head.agent.version);
     }
-    if let Some(session) = word(payload, "session_id").or(word(payload, "id")) {
+    if let Some(session) = thread_of(payload) {
         out.head.session_id.get_or_insert_with(|| session.to_owned());
     }
     if let Some(folder) = payload.get("cwd").filter(|folder| folder.is_string()) {
@@ -145,12 +212,14 @@ fn usage(raw: &Value) -> Usage {
         output: count(raw, "output_tokens"),
         cache_read: read,
         cache_write: written,
+        ..Usage::default()
     }
 }
 
 impl RolloutLog {
     /// The name of the reply that an item of the model belongs to.
     fn reply(&mut self) -> String {
+        self.meta = None;
         if std::mem::take(&mut self.answered) {
             self.reply += 1;
         }
@@ -226,9 +295,10 @@ impl RolloutLog {
                 if total.is_null() || *total == self.last_total {
                     return;
                 }
-                self.last_total = total.clone();
-                if let Some(last) = event.pointer("/info/last_token_usage") {
-                    self.count(last, out);
+                let before = std::mem::replace(&mut self.last_total, total.clone());
+                match event.pointer("/info/last_token_usage").filter(|last| last.is_object()) {
+                    Some(last) => self.count(last, out),
+                    None => self.count(&difference(total, &before), out),
                 }
             }
             Some("exec_command_end") => self.exit(event, "call_id"),
@@ -246,12 +316,25 @@ impl RolloutLog {
     }
 
     fn count(&mut self, raw: &Value, out: &mut Builder) {
+        self.meta = None;
         let key = self.current();
         let usual = out.head.agent.model_name.clone();
         let step = out.message(None, Some(&key), None);
         step.model_name = self.model.clone().filter(|model| usual.as_ref() != Some(model));
         out.usage(None, Some(&key), usage(raw), Some(raw));
     }
+}
+
+/// What a sum grew by.
+fn difference(total: &Value, before: &Value) -> Value {
+    let fields = total.as_object().into_iter().flatten();
+    fields
+        .map(|(key, value)| {
+            let grown = value.as_u64().unwrap_or_default().saturating_sub(count(before, key));
+            (key.clone(), Value::from(grown))
+        })
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 /// Whether the harness wrote a message of the user.

@@ -187,6 +187,7 @@ fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builde
             output: count(raw, "output").saturating_add(count(raw, "thoughts")),
             cache_read: cached,
             cache_write: 0,
+            ..Usage::default()
         };
         out.usage(None, id, usage, Some(raw));
     }
@@ -270,7 +271,7 @@ impl Decoder for StreamLog {
                     let cached = count(raw, "cached");
                     let input = count(raw, "input_tokens").saturating_sub(cached);
                     let output = count(raw, "output_tokens");
-                    let sum = Usage { input, output, cache_read: cached, cache_write: 0 };
+                    let sum = Usage { input, output, cache_read: cached, cache_write: 0, ..Usage::default() };
                     out.add_total(sum, None, Some(raw));
                     self.is_open = false;
                     self.models(raw);
@@ -302,6 +303,7 @@ impl StreamLog {
                 output: count(raw, "output_tokens"),
                 cache_read: cached,
                 cache_write: 0,
+                ..Usage::default()
             };
             *self.models.entry(model.clone()).or_default() += usage;
         }

@@ -227,6 +227,7 @@ pub(super) fn usage(raw: &Value) -> Option<KnownUsage> {
         output: field("completion_tokens"),
         cache_read: cached,
         cache_write: None,
+        cache_write_1h: 0,
     };
     Some(known.without_cache())
 }

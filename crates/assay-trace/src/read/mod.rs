@@ -31,7 +31,7 @@ mod trial;
 
 use serde_json::Value;
 
-pub use self::builder::{Head, Hidden, LaneHead, Sink};
+pub use self::builder::{Head, Hidden, InheritedPrefix, LaneHead, Sink};
 pub use self::error::{DOCUMENT_CAP, TraceError};
 pub use self::files::{read, read_all};
 pub use self::input::open;

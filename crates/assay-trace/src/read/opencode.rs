@@ -122,6 +122,7 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
                     output: count(raw, "output").saturating_add(count(raw, "reasoning")),
                     cache_read: count(cache, "read"),
                     cache_write: count(cache, "write"),
+                    ..Usage::default()
                 };
                 let cost = part.get("cost").and_then(Value::as_f64);
                 out.message(lane, key, time);

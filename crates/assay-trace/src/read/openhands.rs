@@ -208,6 +208,7 @@ impl EventDecoder {
             output: count(raw, "completion_tokens"),
             cache_read: read,
             cache_write: written,
+            ..Usage::default()
         };
         let cost = metrics.get("accumulated_cost").and_then(Value::as_f64);
         let now = Account { usage, cost, raw: raw.clone() };

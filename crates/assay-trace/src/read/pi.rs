@@ -181,6 +181,7 @@ impl Log {
             output: field("output"),
             cache_read: field("cacheRead"),
             cache_write: field("cacheWrite"),
+            cache_write_1h: field("cacheWrite1h").unwrap_or_default(),
         };
         out.usage(None, Some(&key), usage.without_cache(), Some(raw));
         let cost = raw.pointer("/cost/total").and_then(Value::as_f64);

@@ -116,8 +116,13 @@ fn assistant(record: &Value, parts: &[Value], id: Option<&str>, time: Option<Str
         let written = count(raw, "candidatesTokenCount");
         // Servers differ in whether the output includes thoughts; the total decides.
         let output = count(raw, "totalTokenCount").saturating_sub(prompt).max(written);
-        let usage =
-            Usage { input: prompt.saturating_sub(cached), output, cache_read: cached, cache_write: 0 };
+        let usage = Usage {
+            input: prompt.saturating_sub(cached),
+            output,
+            cache_read: cached,
+            cache_write: 0,
+            ..Usage::default()
+        };
         out.usage(None, id, usage, Some(raw));
     }
 }

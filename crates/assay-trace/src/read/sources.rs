@@ -166,7 +166,7 @@ impl Neighbours {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let stem = name.split_once(".jsonl").map_or(name, |(stem, _)| stem);
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mut found = logs(&folder.join(stem).join("subagents"));
+        let mut found = logs_below(&folder.join(stem).join("subagents"));
         let index = self.folders.entry(folder.to_path_buf()).or_insert_with(|| index(folder));
         let names = if index.is_empty() { BTreeSet::new() } else { sessions(path) };
         // Logs were moved from beside the session into its folder; sub-agents of two sessions can
@@ -194,7 +194,7 @@ fn index(folder: &Path) -> BTreeMap<String, Vec<PathBuf>> {
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = fs::read_dir(here).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        let inner = logs(&folder.join(entry.file_name()).join("subagents"));
+        let inner = logs_below(&folder.join(entry.file_name()).join("subagents"));
         if let (Ok(session), false) = (entry.file_name().into_string(), inner.is_empty()) {
             index.entry(session).or_default().extend(inner);
         }
@@ -218,6 +218,26 @@ fn logs(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         files.map(|entry| entry.path()).filter(|path| ending(path) == "jsonl").collect();
     found.sort();
+    found
+}
+
+/// The logs in a folder and in those below it, where the agents of workflows and the sub-agents of
+/// sub-agents are. Below, files that are no transcripts are left out. Links are not followed.
+fn logs_below(folder: &Path) -> Vec<PathBuf> {
+    fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+        folders.sort();
+        for folder in folders {
+            found.extend(logs(&folder).into_iter().filter(|path| is_transcript(path)));
+            if depth > 0 && found.len() < FILES {
+                search(&folder, depth - 1, found);
+            }
+        }
+    }
+    let mut found = logs(folder);
+    search(folder, DEPTH, &mut found);
     found
 }
 

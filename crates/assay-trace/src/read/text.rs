@@ -47,11 +47,12 @@ pub(super) fn parsed(arguments: &Value) -> Value {
 }
 
 /// A call in the shape of chat completions. Its name and arguments are under `function` or in the
-/// call itself; `id` replaces a missing id.
+/// call itself, where `function` may be the name, as in Inspect's logs; `id` replaces a missing id.
 pub(super) fn function_call(call: &Value, id: &str) -> ToolCall {
-    let function = call.get("function").unwrap_or(call);
-    let arguments = parsed(function.get("arguments").unwrap_or(&Value::Null));
-    ToolCall::new(word(call, "id").unwrap_or(id), word(function, "name").unwrap_or_default(), arguments)
+    let function = call.get("function").filter(|function| function.is_object()).unwrap_or(call);
+    let name = word(function, "name").or(word(call, "function")).unwrap_or_default();
+    let arguments = function.get("arguments").or(function.get("input")).unwrap_or(&Value::Null);
+    ToolCall::new(word(call, "id").unwrap_or(id), name, parsed(arguments))
 }
 
 /// A call of the shell, for formats with commands and no calls.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::builder::{Head, Hidden, Sink};
 use super::error::TraceError;
 use crate::Usage;
-use crate::usage::{CACHE_WRITE, Tally};
+use crate::usage::{CACHE_WRITE, CACHE_WRITE_1H, Tally};
 use crate::{Diagnostic, FinalMetrics, Source, Step, SubagentRef, Trajectory};
 
 /// A transcript that was read.
@@ -167,9 +167,7 @@ pub(super) fn merged(mut all: Vec<Transcript>) -> Option<Transcript> {
         sums.total_cached_tokens = add(sums.total_cached_tokens, other.total_cached_tokens);
         sums.total_cost_usd = sums.total_cost_usd.zip(other.total_cost_usd).map(|(a, b)| a + b);
         sums.extra.clear();
-        if first.tally.usage.cache_write > 0 {
-            sums.extra.insert(CACHE_WRITE.to_owned(), first.tally.usage.cache_write.into());
-        }
+        sums.extra.extend(written(&first.tally.usage));
         sums.total_steps = first.trajectory.steps.len();
     }
     Some(first)
@@ -198,6 +196,12 @@ pub(super) fn attach(transcript: &mut Transcript, one: Transcript, file: &Path) 
     }
 }
 
+/// The tokens written to a cache, for which ATIF has no field.
+fn written(usage: &Usage) -> impl Iterator<Item = (String, Value)> + use<> {
+    let fields = [(CACHE_WRITE, usage.cache_write), (CACHE_WRITE_1H, usage.cache_write_1h)];
+    fields.into_iter().filter(|(_, count)| *count > 0).map(|(key, count)| (key.to_owned(), count.into()))
+}
+
 /// The sums of the messages.
 fn sums(tally: &Tally) -> FinalMetrics {
     if tally.messages == 0 {
@@ -213,13 +217,11 @@ fn sums(tally: &Tally) -> FinalMetrics {
             *field = None;
         }
     }
-    let written =
-        (tally.usage.cache_write > 0).then(|| (CACHE_WRITE.to_owned(), tally.usage.cache_write.into()));
     FinalMetrics {
         total_prompt_tokens: known.input.map(|_| tally.usage.prompt()),
         total_completion_tokens: known.output,
         total_cached_tokens: known.cache_read,
-        extra: written.into_iter().collect(),
+        extra: written(&tally.usage).collect(),
         ..FinalMetrics::default()
     }
 }

@@ -8,11 +8,12 @@ use assay_test::shared;
 
 /// The usage reported by the scripted model in its three replies: 1000 to 1002 tokens, 10 of them
 /// cached, and 42 each.
-const USED: Usage = Usage { input: 2973, output: 126, cache_read: 30, cache_write: 0 };
+const USED: Usage = Usage { input: 2973, output: 126, cache_read: 30, cache_write: 0, ..Usage::default() };
 /// The same in Anthropic's fields for Claude Code, in which cached tokens are counted separately.
 const BESIDE: Usage = Usage { input: 3003, ..USED };
 /// Without the skill there are two replies.
-const USED_TWICE: Usage = Usage { input: 1981, output: 84, cache_read: 20, cache_write: 0 };
+const USED_TWICE: Usage =
+    Usage { input: 1981, output: 84, cache_read: 20, cache_write: 0, ..Usage::default() };
 
 fn agent_steps(transcript: &Transcript) -> Vec<&Step> {
     transcript.trajectory.steps.iter().filter(|step| step.source == Source::Agent).collect()

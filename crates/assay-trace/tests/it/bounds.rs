@@ -149,7 +149,13 @@ fn user_prices_are_not_mixed_with_logged_costs() {
 
 #[test]
 fn missing_message_fields_are_unknown() {
-    let known = |input, output, cache| KnownUsage { input, output, cache_read: cache, cache_write: cache };
+    let known = |input, output, cache| KnownUsage {
+        input,
+        output,
+        cache_read: cache,
+        cache_write: cache,
+        ..KnownUsage::default()
+    };
     let check = |log: &str, expected: KnownUsage, bounds: &[&str]| {
         let found = counted(log).tally;
         assert_eq!((found.known(), found.lower_bounds()), (expected, bounds.to_vec()), "{log}");

@@ -155,7 +155,10 @@ fn openhands_actions_become_calls_and_replies_count_once() {
     assert_eq!(sources(&found), [System, User, System, Agent, Agent, Agent]);
     assert_eq!(found.trajectory.agent.model_name.as_deref(), Some("openai/m"));
     // The sums include a reply that is in no event.
-    assert_eq!(found.tally.usage, Usage { input: 365, output: 40, cache_read: 30, cache_write: 5 });
+    assert_eq!(
+        found.tally.usage,
+        Usage { input: 365, output: 40, cache_read: 30, cache_write: 5, ..Usage::default() }
+    );
     assert_eq!(found.trajectory.final_metrics.as_ref().unwrap().total_cost_usd, Some(0.5));
     // A second process counts from nothing.
     let mut resumed = events.clone();
@@ -165,7 +168,10 @@ fn openhands_actions_become_calls_and_replies_count_once() {
         .push(json!({ "id": 12, "source": "agent", "action": "message", "args": { "content": "More." },
         "llm_metrics": used(50, 5) }));
     let found = read_as(&resumed.to_string(), "openhands");
-    assert_eq!(found.tally.usage, Usage { input: 380, output: 45, cache_read: 60, cache_write: 10 });
+    assert_eq!(
+        found.tally.usage,
+        Usage { input: 380, output: 45, cache_read: 60, cache_write: 10, ..Usage::default() }
+    );
     assert_eq!(found.trajectory.final_metrics.as_ref().unwrap().total_cost_usd, Some(1.0));
     // Without them, the two replies add up; one of them made two calls.
     for event in events.as_array_mut().unwrap() {
@@ -214,7 +220,10 @@ fn pi_branches_keep_model_and_cost_of_each_reply() {
     let found = read_as(&log, "pi");
     assert_eq!(calls(&found), [call("bash", "a.py", Some(false)), call("bash", "no", Some(true))]);
     assert_eq!(sources(&found), [User, Agent, System, Agent]);
-    assert_eq!(found.tally.usage, Usage { input: 2, output: 50, cache_read: 200, cache_write: 20 });
+    assert_eq!(
+        found.tally.usage,
+        Usage { input: 2, output: 50, cache_read: 200, cache_write: 20, ..Usage::default() }
+    );
     assert_eq!(found.trajectory.session_id.as_deref(), Some("s"));
     assert_eq!(found.trajectory.agent.model_name.as_deref(), Some("big"));
     assert_eq!(found.trajectory.steps[3].model_name.as_deref(), Some("small"));
@@ -224,6 +233,30 @@ fn pi_branches_keep_model_and_cost_of_each_reply() {
     let both = old.clone() + &old.replace(r#""id":"s""#, r#""id":"z""#);
     let all = read::read_all_from(both.as_bytes(), "it", None).unwrap();
     assert_eq!(all.iter().map(|one| one.tally.usage.output).collect::<Vec<_>>(), [50, 50]);
+}
+
+#[test]
+fn messages_of_inspect_keep_names_and_arguments_of_calls() {
+    let call = |id: &str, function: Value, more: Value| {
+        let mut call = json!({ "id": id, "type": "function", "function": function });
+        call.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        call
+    };
+    let document = json!({ "messages": [
+        { "role": "user", "content": "Find it." },
+        { "role": "assistant", "content": "", "tool_calls": [
+            call("c1", "web_search".into(), json!({ "arguments": { "query": "kilns" } })),
+            call("c2", "bash".into(), json!({ "arguments": "{\"cmd\": \"ls\"}" })),
+        ] },
+        { "role": "tool", "tool_call_id": "c1", "function": "web_search", "content": "two" },
+        { "role": "tool", "tool_call_id": "c2", "function": "bash", "content": "a.py" },
+    ] });
+    let found = read_as(&document.to_string(), "messages");
+    let named = |name: &str, gave: &str| (name.to_owned(), gave.to_owned(), None);
+    assert_eq!(calls(&found), [named("web_search", "two"), named("bash", "a.py")]);
+    let arguments: Vec<_> =
+        found.trajectory.steps[1].tool_calls.iter().map(|call| call.arguments.clone()).collect();
+    assert_eq!(arguments, [json!({ "query": "kilns" }), json!({ "cmd": "ls" })]);
 }
 
 #[test]
@@ -241,7 +274,10 @@ fn lists_of_messages_are_read_in_either_shape() {
     let found = read_as(&openai.to_string(), "messages");
     // A block of code without an answer is not a call.
     assert_eq!(calls(&found), [call("shell", "a.py", None)]);
-    assert_eq!(found.tally.usage, Usage { input: 260, output: 30, cache_read: 40, cache_write: 0 });
+    assert_eq!(
+        found.tally.usage,
+        Usage { input: 260, output: 30, cache_read: 40, cache_write: 0, ..Usage::default() }
+    );
     assert_eq!(found.tally.lower_bounds(), [""; 0]);
     let wrapped = json!({ "messages": openai }).to_string();
     assert_eq!(read_as(&wrapped, "messages").tally.usage, found.tally.usage);
@@ -257,7 +293,10 @@ fn lists_of_messages_are_read_in_either_shape() {
     let found = read_as(&anthropic.to_string(), "messages");
     assert_eq!(calls(&found), [call("shell", "no", Some(true))]);
     assert_eq!(found.trajectory.steps[1].message, "Look.");
-    assert_eq!(found.tally.usage, Usage { input: 5, output: 6, cache_read: 7, cache_write: 8 });
+    assert_eq!(
+        found.tally.usage,
+        Usage { input: 5, output: 6, cache_read: 7, cache_write: 8, ..Usage::default() }
+    );
     // The second reply has no usage, so the sums are lower bounds.
     assert_eq!(found.tally.lower_bounds(), assay_trace::FIELDS);
 

@@ -253,6 +253,82 @@ fn sub_agent_logs_are_read_once_with_their_session() {
 }
 
 #[test]
+fn agents_of_workflows_belong_to_their_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for inner in ["main/subagents/workflows/run-1", "main/subagents/agent-1/subagents"] {
+        fs::create_dir_all(at(inner)).unwrap();
+    }
+    fs::write(at("main.jsonl"), session("s", 2)).unwrap();
+    fs::write(at("main/subagents/agent-1.jsonl"), sub_agent("s", "1", 100)).unwrap();
+    fs::write(at("main/subagents/workflows/run-1/agent-2.jsonl"), sub_agent("s", "2", 1000)).unwrap();
+    fs::write(at("main/subagents/workflows/run-1/journal.jsonl"), "{\"node\": 1}\n").unwrap();
+    fs::write(at("main/subagents/agent-1/subagents/agent-3.jsonl"), sub_agent("s", "3", 10_000)).unwrap();
+    let all = [("main.jsonl".to_owned(), 11_102, 3)];
+    assert_eq!(totals(&[&at("main.jsonl")]), all);
+    assert_eq!(totals(&[folder.path()]), all);
+    let found = read::sources(&[folder.path().to_path_buf()]);
+    assert_eq!((found.list.len(), found.skipped), (1, 1));
+    assert!(stats_of(&found.list[0], None, &[]).unwrap()[0].diagnostics.is_empty());
+    assert_eq!(read::read(&at("main.jsonl"), None).unwrap().trajectory.subagent_trajectories.len(), 3);
+}
+
+/// A message whose prompt was written to a cache, a part of it for an hour.
+fn caching(message: &str, input: u64, written: u64, hour: u64) -> Value {
+    let mut record = named("s", 0, message, input);
+    record["uuid"] = message.into();
+    record["message"]["usage"] = json!({ "input_tokens": input, "output_tokens": 0, "cache_creation_input_tokens": written,
+        "cache_creation": { "ephemeral_5m_input_tokens": written - hour, "ephemeral_1h_input_tokens": hour } });
+    record
+}
+
+#[test]
+fn an_hour_in_the_cache_and_long_prompts_have_their_prices() {
+    let price = Price::new(3.0, 15.0, Some(0.3), Some(3.75));
+    let prices = |price: Price| Prices {
+        price: vec![DatedPrice { model: "*".to_owned(), from: "2025-01-01".parse().unwrap(), price }],
+    };
+    let check = |records: &[Value], price: Price, expected: f64| {
+        let log = lines(records);
+        let all = counted(&log);
+        let cost = all[0].cost(Some(&prices(price))).usd.unwrap();
+        assert!((cost - expected).abs() < 1e-9, "{cost}, not {expected}");
+        // A trajectory that was written keeps what it knows.
+        let written =
+            serde_json::to_vec(&read::read_from(log.as_bytes(), "log", None).unwrap().trajectory).unwrap();
+        let again = stats(written.as_slice(), "log", None, &[]).unwrap().remove(0);
+        assert_eq!(again.tally.usage, all[0].tally.usage);
+    };
+    let million = 1_000_000;
+    check(&[caching("m1", 0, million, million)], price, 6.0);
+    check(&[caching("m1", 0, million, million)], Price { cache_write_1h: Some(5.0), ..price }, 5.0);
+    // By hand: 60,000 at 6 and 40,000 at 3.75 for a million, twice.
+    check(&[caching("m1", 0, 100_000, 60_000), caching("m2", 0, 100_000, 60_000)], price, 1.02);
+    // The first prompt is a long one, the second is not.
+    let long = serde_json::from_value(json!({ "input": 6.0, "output": 22.5 })).unwrap();
+    let tiered = Price { above_200k: Some(long), ..price };
+    check(&[caching("m1", 300_000, 0, 0), caching("m2", 150_000, 0, 0)], tiered, 2.25);
+    check(&[caching("m1", 300_000, 0, 0), caching("m2", 150_000, 0, 0)], price, 1.35);
+}
+
+#[test]
+fn the_sums_of_a_stream_know_what_stays_for_an_hour() {
+    let log = lines(&[
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "uuid": "i", "model": "opus" }),
+        json!({ "type": "assistant", "session_id": "s", "uuid": "a", "message": { "id": "m", "model": "opus", "content": [],
+            "usage": { "input_tokens": 0, "output_tokens": 1, "cache_creation_input_tokens": 1000,
+                "cache_creation": { "ephemeral_1h_input_tokens": 1000 } } } }),
+        json!({ "type": "result", "session_id": "s", "uuid": "r", "total_cost_usd": 1.0,
+            "usage": { "input_tokens": 0, "output_tokens": 5, "cache_creation_input_tokens": 1000,
+                "cache_creation": { "ephemeral_1h_input_tokens": 1000 } },
+            "modelUsage": { "opus": { "outputTokens": 5, "cacheCreationInputTokens": 1000 } } }),
+    ]);
+    let found = counted(&log).remove(0);
+    let used = Usage { output: 5, cache_write: 1000, cache_write_1h: 1000, ..Usage::default() };
+    assert_eq!((found.tally.usage, found.models[0].usage), (used, used));
+}
+
+#[test]
 fn each_model_is_charged_at_its_own_price() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

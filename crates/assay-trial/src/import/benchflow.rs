@@ -102,6 +102,7 @@ pub(super) fn read_result(result: &Value) -> Result<ForeignTrial, &'static str> 
         tampered: Vec::new(),
         ended,
         late: false,
+        steps: Vec::new(),
         skills: BTreeMap::new(),
     })
 }
@@ -127,12 +128,12 @@ fn error(result: &Value) -> Option<Exception> {
     let category = |key: &str| said(key).unwrap_or("an error").to_owned();
     if let Some(message) = said("verifier_error") {
         let class = format!("VerifierError ({})", category("verifier_error_category"));
-        return Some(Exception { class, message: message.to_owned() });
+        return Some(Exception { class, message: message.to_owned(), is_valid: None });
     }
     let message = said("error").or_else(|| said("error_category"))?.to_owned();
     let category = category("error_category");
     let class = CATEGORIES.iter().find(|(own, _)| *own == category).map(|(_, class)| (*class).to_owned());
-    Some(Exception { class: class.unwrap_or(category), message })
+    Some(Exception { class: class.unwrap_or(category), message, is_valid: None })
 }
 
 fn outcome(error: Option<Exception>, reward: Option<&Reward>) -> (ForeignOutcome, Option<Ended>) {
@@ -173,5 +174,5 @@ fn usage(result: &Value) -> Option<Usage> {
     let cache_write = count("n_cache_creation_tokens").unwrap_or(0);
     let is_within = count("total_tokens").is_none_or(|total| total == read.saturating_add(output));
     let input = if is_within { read.saturating_sub(cache_read).saturating_sub(cache_write) } else { read };
-    Some(Usage { input, output, cache_read, cache_write })
+    Some(Usage { input, output, cache_read, cache_write, ..Usage::default() })
 }

@@ -42,12 +42,86 @@ enum Class {
     Unclear(Cause),
 }
 
-/// The rules, in order: how a class begins or what it contains, and its meaning. Names of Harbor
-/// 0.25, and the stems that earlier versions and its libraries share with them.
+/// The classes that Harbor 0.26 knows, by what it makes of them (`harbor/models/trial/error_policy.py`): those of the agent leave
+/// the reward valid, the others do not. A failed command says nothing by its class, whatever Harbor makes of it.
+const HARBOR: &[(&[&str], Class)] = &[
+    (&["AgentTimeoutError"], Class::TimedOut),
+    (
+        &[
+            "ContextWindowExceededError",
+            "ContextLengthExceededError",
+            "OutputTokenExceededError",
+            "OutputLengthExceededError",
+            "AgentSafetyRefusalError",
+            "ContentPolicyViolationError",
+        ],
+        Class::Agent,
+    ),
+    (&["NonZeroAgentExitCodeError"], Class::Unclear(Cause::AgentSetup)),
+    (
+        &[
+            "EnvironmentStartTimeoutError",
+            "HealthcheckError",
+            "SandboxLikelyOutOfMemoryError",
+            "MemoryLimitExceededError",
+            "SSHAccessError",
+            "GKEExecStreamClosedError",
+            "GKEPodNotFoundError",
+            "RuntimeRequestError",
+            "ServiceOperationsUnsupportedError",
+            "VercelScopeError",
+        ],
+        Class::Broken(Cause::Sandbox),
+    ),
+    (&["SandboxBuildFailedError"], Class::Broken(Cause::Image)),
+    (&["AgentSetupTimeoutError"], Class::Broken(Cause::AgentSetup)),
+    (
+        &[
+            "AddTestsDirError",
+            "DownloadVerifierDirError",
+            "VerifierTimeoutError",
+            "RewardFileNotFoundError",
+            "RewardFileEmptyError",
+            "VerifierOutputParseError",
+        ],
+        Class::Broken(Cause::Verifier),
+    ),
+    (
+        &[
+            "NetworkConnectionError",
+            "UnknownApiError",
+            "APIResponseValidationError",
+            "BudgetExceededError",
+            "Timeout",
+            "UnprocessableEntityError",
+        ],
+        Class::Unclear(Cause::ModelProvider),
+    ),
+    (
+        &[
+            "UnsupportedModelParametersError",
+            "UnsupportedParamsError",
+            "AgentAuthenticationError",
+            "ModelNotFoundError",
+            "PermissionDeniedError",
+            "NotFoundError",
+        ],
+        Class::Unclear(Cause::AgentSetup),
+    ),
+    (&["DspyImportError", "MissingExtraError", "RegradeError"], Class::Broken(Cause::Harness)),
+    (&["CancelledError"], Class::Cancelled),
+];
+
+/// The rules for other classes, in order: how a class begins or what it contains, and its meaning. They are the stems that
+/// earlier versions of Harbor, its libraries and BenchFlow share with the known ones.
 const RULES: &[(&[&str], &[&str], Class)] = &[
     (&["KeyboardInterrupt"], &["Cancel"], Class::Cancelled),
     (&["AgentTimeoutError"], &[], Class::TimedOut),
-    (&["ContextWindow", "ContextLength", "OutputLength"], &["Refusal", "Budget", "MaxTurns"], Class::Agent),
+    (
+        &["ContextWindow", "ContextLength", "OutputLength", "OutputToken"],
+        &["Refusal", "Budget", "MaxTurns", "ContentPolicy"],
+        Class::Agent,
+    ),
     (&["Verifier", "Reward", "AddTestsDir", "DownloadVerifierDir"], &[], Class::Broken(Cause::Verifier)),
     (&[], &["Image", "Build"], Class::Broken(Cause::Image)),
     (&["AgentSetup", "AgentInstall"], &[], Class::Broken(Cause::AgentSetup)),
@@ -68,17 +142,27 @@ const RULES: &[(&[&str], &[&str], Class)] = &[
     ),
 ];
 
+/// The class of a name, if it is known.
+fn class_of(name: &str) -> Option<Class> {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    let own = HARBOR.iter().find(|(names, _)| names.contains(&name)).map(|(_, class)| *class);
+    own.or_else(|| {
+        let rule = RULES.iter().find(|(begins, holds, _)| {
+            begins.iter().any(|stem| name.starts_with(stem)) || holds.iter().any(|part| name.contains(part))
+        });
+        rule.map(|(_, _, class)| *class)
+    })
+}
+
 /// The meaning of an exception: its class, its message, and the ends of the agent's logs. An
-/// unknown class is an error of the harness, unless something more specific was printed.
-pub(super) fn meaning(class: &str, message: &str, logs: &[String]) -> Meaning {
-    let class = class.rsplit('.').next().unwrap_or(class);
-    let class = RULES
-        .iter()
-        .find(|(begins, holds, _)| {
-            begins.iter().any(|stem| class.starts_with(stem)) || holds.iter().any(|part| class.contains(part))
-        })
-        .map_or(Class::Unclear(Cause::Harness), |(_, _, class)| *class);
-    let cause = match class {
+/// unknown class is an error of the harness, unless something more specific was printed, or the program that raised it calls
+/// the reward valid (`is_valid`). One that it calls invalid has no result.
+pub(super) fn meaning(class: &str, message: &str, logs: &[String], is_valid: Option<bool>) -> Meaning {
+    let known = class_of(class);
+    if is_valid == Some(false) && matches!(known, Some(Class::TimedOut | Class::Agent)) {
+        return Meaning::Broken(Cause::Harness);
+    }
+    let cause = match known.unwrap_or(Class::Unclear(Cause::Harness)) {
         Class::TimedOut => return Meaning::TimedOut,
         Class::Agent => return Meaning::Agent(None),
         Class::Cancelled => return Meaning::Cancelled,
@@ -99,6 +183,9 @@ pub(super) fn meaning(class: &str, message: &str, logs: &[String]) -> Meaning {
         || (exit_code(message).is_some() && last_words(printed).contains("OutOfMemory"))
     {
         return Meaning::Agent(Some(Ended::ResourceLimit { limit: "memory".to_owned() }));
+    }
+    if known.is_none() && is_valid == Some(true) {
+        return Meaning::Agent(None);
     }
     Meaning::Broken(cause)
 }
@@ -210,7 +297,7 @@ mod tests {
     fn exception_classes_have_their_meaning() {
         let check = |class: &str, expected: Meaning| {
             // Words of no meaning.
-            assert_eq!(meaning(class, "it said so", &[]), expected, "{class}");
+            assert_eq!(meaning(class, "it said so", &[], None), expected, "{class}");
         };
         check("AgentTimeoutError", Meaning::TimedOut);
         check("harbor.trial.errors.AgentTimeoutError", Meaning::TimedOut);
@@ -219,6 +306,12 @@ mod tests {
         check("KeyboardInterrupt", Meaning::Cancelled);
         check("AgentSafetyRefusalError", Meaning::Agent(None));
         check("ContextWindowExceededError", Meaning::Agent(None));
+        check("OutputTokenExceededError", Meaning::Agent(None));
+        check("litellm.exceptions.ContentPolicyViolationError", Meaning::Agent(None));
+        check("MemoryLimitExceededError", Meaning::Broken(Cause::Sandbox));
+        check("BudgetExceededError", Meaning::Broken(Cause::ModelProvider));
+        check("MaxTurnsExceededError", Meaning::Agent(None));
+        check("NotFoundError", Meaning::Broken(Cause::AgentSetup));
         for class in [
             "VerifierTimeoutError",
             "VerifierOutputParseError",
@@ -252,7 +345,7 @@ mod tests {
         const CLASS: &str = "NonZeroAgentExitCodeError";
         let check = |message: &str, logs: &[&str], expected: Meaning| {
             let logs: Vec<String> = logs.iter().map(|&log| log.to_owned()).collect();
-            assert_eq!(meaning(CLASS, message, &logs), expected, "{message} {logs:?}");
+            assert_eq!(meaning(CLASS, message, &logs, Some(true)), expected, "{message} {logs:?}");
         };
         let full = || Meaning::Agent(Some(Ended::ContextLimit));
         let memory = || Meaning::Agent(Some(Ended::ResourceLimit { limit: "memory".to_owned() }));
@@ -294,8 +387,26 @@ mod tests {
             ("ImagePullError", Cause::Image),
             ("VerifierTimeoutError", Cause::Verifier),
         ] {
-            assert_eq!(meaning(class, "status code 503: rate limit", &[]), Meaning::Broken(cause), "{class}");
+            let found = meaning(class, "status code 503: rate limit", &[], None);
+            assert_eq!(found, Meaning::Broken(cause), "{class}");
         }
+    }
+
+    #[test]
+    fn the_policy_of_an_unknown_class_decides() {
+        let check = |class: &str, message: &str, is_valid: Option<bool>, expected: Meaning| {
+            assert_eq!(meaning(class, message, &[], is_valid), expected, "{class} {message} {is_valid:?}");
+        };
+        check("OddError", "it said so", None, Meaning::Broken(Cause::Harness));
+        check("OddError", "it said so", Some(false), Meaning::Broken(Cause::Harness));
+        check("OddError", "it said so", Some(true), Meaning::Agent(None));
+        // The provider's fault, whatever the policy of a class that nobody knows.
+        check("OddError", "status code 503", Some(true), Meaning::Broken(Cause::ModelProvider));
+        // A known class keeps its meaning, unless the reward is called invalid.
+        check("VerifierTimeoutError", "it said so", Some(true), Meaning::Broken(Cause::Verifier));
+        check("AgentTimeoutError", "it said so", Some(true), Meaning::TimedOut);
+        check("AgentTimeoutError", "it said so", Some(false), Meaning::Broken(Cause::Harness));
+        check("AgentSafetyRefusalError", "it said so", Some(false), Meaning::Broken(Cause::Harness));
     }
 
     #[test]

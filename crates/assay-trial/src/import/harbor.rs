@@ -1,27 +1,24 @@
 //! One trial of Harbor's, read without trust.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use assay_agent::Ended;
-use assay_fs::read_beneath;
 use assay_model::Usage;
 use assay_store::{AgentLabel, Cause, Outcome, Seconds};
 use serde_json::{Value, json};
 
 use super::condition::ConditionEvidence;
 use super::exception::Meaning;
+use super::harbor_parts::{
+    LATE, agent_logs, cached_of, disagreement, exception_of, graded_outcome, late_reason, phase_seconds,
+    rewards_of, usage_of,
+};
+use super::harbor_steps::{HarborStep, outcome_of_steps, read_steps, step_records};
 use super::times;
 use super::trial::{Exception, ForeignOutcome, ForeignTrial, Origin, number, plain, text};
 use super::walk::TrialFolder;
 use crate::run::verifier::{self, Reward};
-
-/// How many files of an agent's logs are listed, and how many are read, to find out why it died.
-const LOGS_LISTED: usize = 1_000;
-const LOGS_READ: usize = 8;
-
-/// Most bytes that are read of such a file.
-const LOG_CAP: u64 = 32 << 20;
 
 /// Reads a trial's folder.
 ///
@@ -39,19 +36,26 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     let (started, finished) = (time(&["started_at"]), time(&["finished_at"]));
     let step = |name: &str| phase(result, name);
     let reward = rewards(result, &found.folder)?;
-    let exception = exception(result);
+    let own_steps = read_steps(found);
+    let exception = exception_of(result, result.get("reward_valid").and_then(Value::as_bool));
+    let has_exception = exception.is_some() || own_steps.iter().any(HarborStep::has_exception);
     let disabled = config.pointer("/verifier/disable").and_then(Value::as_bool) == Some(true);
-    if disabled && reward.is_none() && exception.is_none() {
+    if disabled && reward.is_none() && !has_exception {
         return Err("verification was disabled");
     }
-    if finished.is_none() && reward.is_none() && exception.is_none() {
+    if finished.is_none() && reward.is_none() && !has_exception {
         return Err("the trial did not finish");
     }
-    let tampered = disagreement(reward.as_ref(), &found.folder);
-    let logs = if exception.is_some() { last_logs(found) } else { Vec::new() };
-    let late = late(result, reward.as_ref());
-    let (outcome, ended) = outcome(exception.as_ref(), &logs, reward.as_ref(), &tampered, late.as_ref());
-    let late = late.is_some() && matches!(outcome, ForeignOutcome::Of(Outcome::TimedOut, ..));
+    let mut tampered = disagreement(reward.as_ref(), &found.folder);
+    tampered.extend(own_steps.iter().flat_map(|step| step.tampered.iter().cloned()));
+    let (outcome, ended) = if exception.is_none() && has_exception {
+        outcome_of_steps(&own_steps, reward.as_ref(), &tampered)
+    } else {
+        let logs = if exception.is_some() { agent_logs(result, &found.folder) } else { Vec::new() };
+        let late = late_reason(result, reward.as_ref());
+        outcome(exception.as_ref(), &logs, reward.as_ref(), &tampered, late.as_ref())
+    };
+    let late = matches!(&outcome, ForeignOutcome::Of(Outcome::TimedOut, _, Some(reason)) if reason.starts_with(LATE));
     let lock = super::walk::read_json(&found.folder, "lock.json").ok().flatten().map(|(lock, _)| lock);
     let skills = lock.as_ref().map(given).unwrap_or_default();
     Ok(ForeignTrial {
@@ -74,8 +78,8 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
             verify: step("verifier"),
             total: times::between(started, finished),
         },
-        cache_unknown: summed(result, cached, u64::saturating_add).is_none(),
-        usage: summed(result, usage, |sum: Usage, one| {
+        cache_unknown: summed(result, cached_of, u64::saturating_add).is_none(),
+        usage: summed(result, usage_of, |sum: Usage, one| {
             let mut sum = sum;
             sum += one;
             sum
@@ -88,6 +92,7 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
         tampered,
         ended,
         late,
+        steps: step_records(&own_steps),
         skills,
     })
 }
@@ -143,11 +148,9 @@ fn sandbox(config: &Value) -> String {
 
 /// Seconds of a phase: of the trial, or of its steps together.
 fn phase(result: &Value, name: &str) -> Option<f64> {
-    let span = |of: &Value| {
-        let time = |key: &str| of.get(name)?.get(key)?.as_str().and_then(times::parse);
-        times::between(time("started_at"), time("finished_at"))
-    };
-    span(result).or_else(|| steps(result).filter_map(span).reduce(|sum, span| sum + span))
+    let of_steps =
+        || steps(result).filter_map(|step| phase_seconds(step, name)).reduce(|sum, span| sum + span);
+    phase_seconds(result, name).or_else(of_steps)
 }
 
 fn steps(result: &Value) -> impl Iterator<Item = &Value> {
@@ -163,89 +166,12 @@ fn summed<T>(result: &Value, figure: impl Fn(&Value) -> Option<T>, add: impl Fn(
     each?.into_iter().reduce(add)
 }
 
-/// Harbor counts cached tokens as input. A missing value is not 0.
-fn usage(agent: &Value) -> Option<Usage> {
-    let count = |key: &str| agent.get(key).and_then(Value::as_u64);
-    let (read, written) = (count("n_input_tokens")?, count("n_output_tokens")?);
-    let cached = cached(agent).unwrap_or(0).min(read);
-    Some(Usage { input: read - cached, output: written, cache_read: cached, cache_write: 0 })
-}
-
-/// Tokens of the prompt that a cache answered, if they were counted.
-fn cached(agent: &Value) -> Option<u64> {
-    agent.get("n_cache_tokens").and_then(Value::as_u64)
-}
-
 /// The rewards of the result; if it has none, those of the verifier's files.
 fn rewards(result: &Value, folder: &Path) -> Result<Option<Reward>, &'static str> {
-    let given = result.get("verifier_result").filter(|given| !given.is_null());
-    let Some(given) = given else {
+    if result.get("verifier_result").is_none_or(Value::is_null) {
         return Ok(verifier::reward(&folder.join("verifier")).ok());
-    };
-    // Before it had keys, there was one number.
-    let rewards = given.get("rewards").filter(|rewards| !rewards.is_null());
-    let Some(rewards) = rewards.or_else(|| given.get("reward").filter(|reward| !reward.is_null())) else {
-        return Ok(None);
-    };
-    let keyed = if rewards.is_object() { rewards.clone() } else { json!({ "reward": rewards }) };
-    verifier::reward_of(&keyed).map(Some).map_err(|_| "its rewards are not numbers")
-}
-
-fn exception(result: &Value) -> Option<Exception> {
-    let of = |value: &Value| {
-        let info = value.get("exception_info").filter(|info| info.is_object())?;
-        let message = info.get("exception_message").and_then(Value::as_str).unwrap_or_default();
-        Some(Exception {
-            class: text(info.get("exception_type")).unwrap_or_else(|| "an exception".to_owned()),
-            message: message.to_owned(),
-        })
-    };
-    of(result).or_else(|| steps(result).find_map(of))
-}
-
-/// Whether the reward files contradict the chosen reward. A verifier writes its verdict once. If
-/// one file passes the trial and the other fails it, another program has written too.
-fn disagreement(reward: Option<&Reward>, folder: &Path) -> Vec<String> {
-    let Some(reward) = reward.filter(|reward| reward.is_full()) else { return Vec::new() };
-    let verifier = folder.join("verifier");
-    ["reward.txt", "reward.json"]
-        .into_iter()
-        .filter_map(|name| {
-            let other = verifier::reward_in(&verifier, name)?;
-            // Without a key of that name, the two may speak of different things.
-            let comparable = reward.keys.contains_key("reward") && other.keys.contains_key("reward");
-            (comparable && !other.is_full()).then(|| {
-                format!(
-                    "{name} contains {}, but the reward used is {}: it was written twice",
-                    other.value, reward.value
-                )
-            })
-        })
-        .collect()
-}
-
-/// The ends of the agent's logs, and of the exception's traceback.
-fn last_logs(found: &TrialFolder) -> Vec<String> {
-    let traceback = found.result.pointer("/exception_info/exception_traceback").and_then(Value::as_str);
-    let mut logs: Vec<String> = traceback.map(str::to_owned).into_iter().collect();
-    let folder = found.folder.join("agent");
-    let names: BTreeSet<_> = std::fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .take(LOGS_LISTED)
-        .map(|entry| entry.file_name())
-        .filter(|name| {
-            let is = |ending: &str| Path::new(name).extension().is_some_and(|found| found == ending);
-            is("txt") || is("log")
-        })
-        .collect();
-    for name in names.into_iter().take(LOGS_READ) {
-        if let Ok(Some(bytes)) = read_beneath(&folder, Path::new(&name), LOG_CAP) {
-            logs.push(String::from_utf8_lossy(&bytes).into_owned());
-        }
     }
-    logs
+    rewards_of(result)
 }
 
 fn outcome(
@@ -255,14 +181,7 @@ fn outcome(
     tampered: &[String],
     late: Option<&String>,
 ) -> (ForeignOutcome, Option<Ended>) {
-    let graded = |reason: Option<String>| {
-        if tampered.is_empty() {
-            let full = reward.is_some_and(Reward::is_full);
-            ForeignOutcome::Of(if full { Outcome::Passed } else { Outcome::Failed }, None, reason)
-        } else {
-            ForeignOutcome::Of(Outcome::Tampered, None, Some(tampered.join("; ")))
-        }
-    };
+    let graded = |reason: Option<String>| graded_outcome(reward, tampered, reason);
     let Some(exception) = exception else {
         if reward.is_some() {
             return (graded(None), Some(Ended::Finished));
@@ -282,23 +201,6 @@ fn outcome(
             (ForeignOutcome::Of(Outcome::Infrastructure, Some(cause), Some(reason)), None)
         }
     }
-}
-
-/// Why a reward after the agent's deadline is not the agent's: in a shared environment its
-/// processes are not ended, so they may have continued while the verifier ran. In a separate one
-/// the agent's environment is stopped first.
-fn late(result: &Value, reward: Option<&Reward>) -> Option<String> {
-    let reward = reward.filter(|reward| reward.value > 0.0)?;
-    if result.get("verifier_environment_mode").and_then(Value::as_str) == Some("separate") {
-        return None;
-    }
-    let time = |path: &str| result.pointer(path).and_then(Value::as_str).and_then(times::parse);
-    let after = times::between(time("/agent_execution/finished_at"), time("/verifier/finished_at"));
-    let after = after.map_or_else(String::new, |after| format!(" {after:.1} s"));
-    Some(format!(
-        "graded after its deadline: a reward of {} was read{after} after the agent's deadline, with its processes still running",
-        reward.value
-    ))
 }
 
 /// The verifier's tests; those of a trial in steps carry the step's name.

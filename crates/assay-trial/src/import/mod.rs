@@ -11,6 +11,8 @@ mod error;
 mod exception;
 mod exported;
 mod harbor;
+mod harbor_parts;
+mod harbor_steps;
 mod options;
 pub mod results;
 mod roles;
@@ -543,6 +545,7 @@ fn to_record(placed: &PlacedTrial, turns: Option<usize>) -> Option<Record> {
         cost_usd: trial.cost_usd,
         seconds: trial.seconds,
         tampered: trial.tampered.clone(),
+        steps: trial.steps.clone(),
         measures_a_model: measures(&trial.agent),
         imported_from: Some(placed.mark.clone()),
         started_at: time(trial.started),

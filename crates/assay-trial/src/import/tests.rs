@@ -257,6 +257,108 @@ fn outcome_is_derived_from_exception_and_reward() {
     );
 }
 
+/// A trial in steps, each with a reward and perhaps an exception; what comes of it.
+#[test]
+fn steps_have_exceptions_of_their_own() {
+    let step = |name: &str, reward: f64, class: Option<&str>| {
+        let exception = class.map(|class| {
+            json!({ "exception_type": class, "exception_message": "it said so",
+                "policy": { "should_retry": false, "should_grade": true, "has_valid_reward": true } })
+        });
+        json!({ "step_name": name, "verifier_result": { "rewards": { "reward": reward } }, "exception_info": exception,
+            "agent_result": { "n_input_tokens": 5, "n_cache_tokens": 0, "n_output_tokens": 1, "cost_usd": 0.1 } })
+    };
+    let check = |rewards: f64, steps: &[Value], expected: (Outcome, Option<f64>, bool), reason: &str| {
+        let fixture = Fixture::new();
+        fixture.trial("job/t__1", |result| {
+            result["verifier_result"] = json!({ "rewards": { "reward": rewards } });
+            result["step_results"] = json!(steps);
+        });
+        let record = fixture.only();
+        let found = record.reason.clone().unwrap_or_default();
+        assert_eq!((record.outcome, record.score(), record.late), expected, "{found}");
+        assert!(found.starts_with(reason), "{found:?}");
+        assert_eq!(record.steps.len(), steps.len());
+        record
+    };
+    let late = Some("AgentTimeoutError");
+    // The last step counts: `final`.
+    let record = check(
+        1.0,
+        &[step("a", 0.0, late), step("b", 1.0, None)],
+        (Outcome::Passed, Some(1.0), false),
+        "step a: AgentTimeoutError",
+    );
+    let steps: Vec<_> =
+        record.steps.iter().map(|step| (step.name.as_str(), step.outcome, step.score)).collect();
+    assert_eq!(steps, [("a", Some(Outcome::TimedOut), Some(0.0)), ("b", Some(Outcome::Passed), Some(1.0))]);
+    assert_eq!(record.ended, Some(Ended::Finished));
+    check(0.5, &[step("a", 0.0, late), step("b", 1.0, None)], (Outcome::Failed, Some(0.5), false), "step a");
+    // Each step that counts ran out of time: the last of `final`, and all of the mean.
+    let timed_out = (Outcome::TimedOut, Some(0.0), true);
+    check(1.0, &[step("a", 0.0, None), step("b", 1.0, late)], timed_out, "graded after its deadline");
+    check(0.5, &[step("a", 0.0, late), step("b", 1.0, late)], timed_out, "graded after its deadline");
+    // An infrastructure error is the trial's, wherever it happened.
+    let lost = (Outcome::Infrastructure, None, false);
+    check(
+        0.5,
+        &[step("a", 1.0, Some("ApiOverloadedError")), step("b", 0.0, None)],
+        lost,
+        "step a: ApiOverloadedError",
+    );
+    check(
+        0.5,
+        &[step("a", 1.0, Some("OddError")), step("b", 0.0, None)],
+        (Outcome::Failed, Some(0.5), false),
+        "step a: OddError",
+    );
+    // A step without a verdict because of the agent leaves the others'.
+    let mut refused = step("b", 0.0, Some("AgentSafetyRefusalError"));
+    refused["verifier_result"] = Value::Null;
+    check(
+        1.0,
+        &[step("a", 1.0, None), refused],
+        (Outcome::Passed, Some(1.0), false),
+        "step b: AgentSafetyRefusalError",
+    );
+}
+
+#[test]
+fn contradicting_reward_files_of_a_step_are_found() {
+    let fixture = Fixture::new();
+    fixture.trial("job/t__1", |result| {
+        result["step_results"] = json!([
+            { "step_name": "a", "verifier_result": { "rewards": { "reward": 1 } }, "exception_info": null },
+            { "step_name": "../a", "verifier_result": { "rewards": { "reward": 1 } }, "exception_info": null },
+        ]);
+    });
+    fixture.write("job/t__1/steps/a/verifier/reward.txt", "0");
+    assert_eq!(fixture.only().outcome, Outcome::Tampered);
+}
+
+#[test]
+fn policies_decide_about_unknown_exceptions() {
+    let check = |change: fn(&mut Value), expected: Outcome| {
+        let fixture = Fixture::new();
+        fixture.trial("job/t__1", |result| {
+            failing(result, "OddError");
+            change(result);
+        });
+        assert_eq!(fixture.only().outcome, expected);
+    };
+    check(|_| {}, Outcome::Infrastructure);
+    check(|result| result["reward_valid"] = true.into(), Outcome::Passed);
+    check(|result| result["reward_valid"] = false.into(), Outcome::Infrastructure);
+    check(|result| result["exception_info"]["policy"] = json!({ "has_valid_reward": true }), Outcome::Passed);
+    check(
+        |result| {
+            failing(result, "AgentSafetyRefusalError");
+            result["exception_info"]["policy"] = json!({ "has_valid_reward": false });
+        },
+        Outcome::Infrastructure,
+    );
+}
+
 #[test]
 fn the_outcome_of_an_import_is_sealed() {
     let fixture = Fixture::new();

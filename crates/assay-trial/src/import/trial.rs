@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::Usage;
-use assay_store::{AgentLabel, Cause, Outcome, Seconds};
+use assay_store::{AgentLabel, Cause, Outcome, Seconds, StepRecord};
 use assay_trace::Ended;
 use serde_json::Value;
 
@@ -44,6 +44,8 @@ pub(super) struct ForeignTrial {
     pub(super) ended: Option<Ended>,
     /// Whether the reward was read after the agent's deadline, with its processes still running.
     pub(super) late: bool,
+    /// Its steps, if it has several.
+    pub(super) steps: Vec<StepRecord>,
     /// The skills it was given, name to digest.
     pub(super) skills: BTreeMap<String, String>,
 }
@@ -97,12 +99,14 @@ pub(super) fn plain(kind: &str) -> String {
 pub(super) struct Exception {
     pub(super) class: String,
     pub(super) message: String,
+    /// Whether the program that raised it calls the reward valid, if it says so.
+    pub(super) is_valid: Option<bool>,
 }
 
 impl Exception {
     /// Its meaning for the trial, with the ends of the agent's logs.
     pub(super) fn meaning(&self, logs: &[String]) -> Meaning {
-        exception::meaning(&self.class, &self.message, logs)
+        exception::meaning(&self.class, &self.message, logs, self.is_valid)
     }
 
     /// Why, for the record.

@@ -18,7 +18,7 @@ impl Plan {
 fn trial_cap(spec: &AgentSpec, price: Option<Price>) -> Option<f64> {
     let million = 1e6;
     let of_tokens = |price: Price| {
-        let dearest = price.input.max(price.output).max(price.cache_write);
+        let dearest = price.dearest_input().max(price.dearest_output());
         Some(spec.max_tokens? as f64 * dearest / million)
     };
     let of_turns = |price: Price| {
@@ -28,8 +28,8 @@ fn trial_cap(spec: &AgentSpec, price: Option<Price>) -> Option<f64> {
         let turns = spec.max_turns.or_else(|| is_loop.then_some(defaults.max_turns))?;
         let context = spec.context_tokens.or_else(|| is_loop.then_some(defaults.context_tokens))?;
         let reply = spec.max_output_tokens.map_or(context, u64::from);
-        let read = price.input.max(price.cache_write);
-        Some(turns as f64 * (context as f64 * read + reply as f64 * price.output) / million)
+        let read = price.dearest_input();
+        Some(turns as f64 * (context as f64 * read + reply as f64 * price.dearest_output()) / million)
     };
     let bounds = [spec.max_usd, price.and_then(of_tokens), price.and_then(of_turns)];
     bounds.into_iter().flatten().reduce(f64::min)

@@ -183,8 +183,7 @@ fn open_cli_agent(
     }
     if let (Some(usd), Some(price), Some(limits)) = (spec.max_usd, spec.price, limits.as_object_mut()) {
         // The cost decides where the agent is stopped.
-        let prices = [price.input, price.output, price.cache_read, price.cache_write];
-        limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
+        limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": price.list_rates() }));
     }
     let agent = CliAgent::new(harness, installation, model, script, spec.placement, limits)?;
     if context.disclosure == Disclosure::Eager && agent.placement() == Placement::Native {

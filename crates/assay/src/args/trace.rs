@@ -101,8 +101,8 @@ pub(crate) struct StatsArgs {
     /// Prices of tokens, as a TOML file
     ///
     /// Each [[price]] table has the keys `model`, `from` (first day on which the prices apply),
-    /// `input`, `output`, `cache_read` and `cache_write`; prices are in US dollars per million
-    /// tokens.
+    /// `input`, `output`, `cache_read`, `cache_write`, `cache_write_1h` and `above_200k` (a table of
+    /// prices for long prompts); prices are in US dollars per million tokens.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 }

@@ -106,7 +106,7 @@ fn an_index_answers_as_the_library_does() {
     let mut bytes = fs::read(lab.path("own.index")).unwrap();
     bytes[8] = 77;
     fs::write(lab.path("own.index"), &bytes).unwrap();
-    refused("own.index has format 77; this version of assay reads format 1");
+    refused("own.index has format 77; this version of assay reads format 2");
     lab.write("own.index", "{}");
     refused("own.index is not an assay index");
 }

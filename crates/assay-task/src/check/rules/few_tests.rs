@@ -1,4 +1,4 @@
-//! Too few tests to distinguish work from luck.
+//! Too few tests to distinguish work from luck, and more than need be read.
 
 use std::path::PathBuf;
 
@@ -8,27 +8,51 @@ use crate::check::finding::Finding;
 use crate::check::rule::TaskRule;
 use crate::check::subject::{Subject, Text};
 
+/// SkillsBench asks for fewer than ten tests unless more are justified (appendix B.5 of its paper): each is to test something
+/// of its own.
+pub(super) const MANY_TESTS: TaskRule = TaskRule {
+    code: "many-tests",
+    levels: "info",
+    summary: "ten tests or more, as far as they can be counted, and no `many_tests = \"reason\"` under `[metadata.assay]`",
+    is_opt_in: false,
+    check: check_many,
+};
+
+fn check_many(subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    if has_reason(subject, "many_tests") {
+        return;
+    }
+    let count = Count::of(subject);
+    let tests = count.tests();
+    let Some(file) = count.file.filter(|_| tests >= MANY) else { return };
+    let message = format!("{tests} tests, {MANY} or more");
+    let hint = "merge tests of one requirement, or set `many_tests = \"reason\"` under `[metadata.assay]`";
+    found.push(Finding::new(Severity::Info, MANY_TESTS.code, file, message, hint));
+}
+
+/// Whether the task states a reason under a key.
+fn has_reason(subject: &Subject<'_>, key: &str) -> bool {
+    let reason = subject.task.config.metadata.get("assay").and_then(|own| own.get(key));
+    reason.and_then(toml::Value::as_str).is_some_and(|reason| !reason.trim().is_empty())
+}
+
 pub(super) const RULE: TaskRule = TaskRule {
     code: "few-tests",
     levels: "warn, info",
-    summary: "fewer than ten tests, as far as they can be counted (warn: also fewer than three assertions), and no `few_tests = \"reason\"` under `[metadata.assay]`",
+    summary: "fewer than three tests or assertions (info: they cannot be counted in the text), and no `few_tests = \"reason\"` under `[metadata.assay]`",
     is_opt_in: false,
     check,
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
-    let reason = subject.task.config.metadata.get("assay").and_then(|own| own.get("few_tests"));
-    if reason.and_then(toml::Value::as_str).is_some_and(|reason| !reason.trim().is_empty()) {
+    if has_reason(subject, "few_tests") {
         return;
     }
     let Some(first) = subject.tests.iter().find(|text| text.is_code()) else { return };
-    let mut count = Count::default();
-    for text in subject.tests.iter().filter(|text| text.is_code()) {
-        count.add(text);
-    }
+    let count = Count::of(subject);
     let tests = count.tests();
     let checks = tests.max(count.asserts);
-    if tests >= ENOUGH {
+    if tests >= MANY {
         return;
     }
     let hint = "test more of the requirements, or set `few_tests = \"reason\"` under `[metadata.assay]`";
@@ -39,16 +63,18 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
     let (level, message) = if count.open || elsewhere || tests == 0 {
         (Severity::Info, format!("the number of tests cannot be counted in the text: at least {tests}"))
     } else {
-        let level = if checks < LEAST { Severity::Warning } else { Severity::Info };
+        if checks >= LEAST {
+            return;
+        }
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         let asserts = if checks > tests { format!(" with {checks} assertions") } else { String::new() };
-        (level, format!("{tests} test{}{asserts}, fewer than {ENOUGH}", plural(tests)))
+        (Severity::Warning, format!("{tests} test{}{asserts}, fewer than {LEAST}: a guess can pass", plural(tests)))
     };
     found.push(Finding::new(level, RULE.code, file, message, hint));
 }
 
-/// The least number of tests that needs no reason.
-const ENOUGH: usize = 10;
+/// From this number on, tests need a reason.
+const MANY: usize = 10;
 /// With fewer tests or assertions than this a lucky guess can pass.
 const LEAST: usize = 3;
 
@@ -68,6 +94,15 @@ struct Count {
 }
 
 impl Count {
+    /// The tests of a task.
+    fn of(subject: &Subject<'_>) -> Self {
+        let mut count = Self::default();
+        for text in subject.tests.iter().filter(|text| text.is_code()) {
+            count.add(text);
+        }
+        count
+    }
+
     /// Asserts count only if nothing has a name: a test may contain many of them.
     fn tests(&self) -> usize {
         if self.named > 0 { self.named } else { self.shell.max(self.asserts) }

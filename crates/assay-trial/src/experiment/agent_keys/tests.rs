@@ -15,7 +15,14 @@ use crate::run::open_agent::{AgentContext, open_agent};
 use crate::run::route::CliAgentContext;
 use crate::testing::on_machine;
 
-const PRICE: Price = Price { input: 1.0, output: 2.0, cache_read: 0.0, cache_write: 0.0 };
+const PRICE: Price = Price {
+    input: 1.0,
+    output: 2.0,
+    cache_read: 0.0,
+    cache_write: 0.0,
+    cache_write_1h: None,
+    above_200k: None,
+};
 
 /// A table with one more key. Every key of [`keys_set`] has a value here.
 fn set(key: &str, spec: &AgentSpec) -> AgentSpec {
