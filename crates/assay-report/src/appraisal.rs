@@ -174,9 +174,14 @@ fn check_rows(appraisal: &Appraisal) -> Vec<Row> {
     let shown = appraisal.checks.iter().filter(|check| check.arm[1] > 0).take(CHECKS);
     shown
         .map(|check| {
-            let baseline = if check.baseline[1] == 0 { String::new() } else { format!(" · without {}", rate(check.baseline)) };
+            let baseline = if check.baseline[1] == 0 {
+                String::new()
+            } else {
+                format!(" · without {}", rate(check.baseline))
+            };
             let judged = if check.judged { " · decided by a model" } else { "" };
-            let reason = check.reason.as_ref().map_or_else(String::new, |reason| format!(" · failed: {reason}"));
+            let reason =
+                check.reason.as_ref().map_or_else(String::new, |reason| format!(" · failed: {reason}"));
             let name: String = check.name.chars().take(NAME).collect();
             (name, format!("{}{baseline}{judged}{reason}", rate(check.arm)))
         })

@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use assay_store::ToolResults;
 
 pub use document::{
-    Appraisal, AppraisalStep, AppraisalWarning, AppraisedArm, AppraisedCheck, AppraisedComparison, AppraisedSource,
-    ExposureFigures, LostAttempts, OurFigures, TheirFigures,
+    Appraisal, AppraisalStep, AppraisalWarning, AppraisedArm, AppraisedCheck, AppraisedComparison,
+    AppraisedSource, ExposureFigures, LostAttempts, OurFigures, TheirFigures,
 };
 pub use error::AppraisalError;
 pub use options::AppraisalOptions;

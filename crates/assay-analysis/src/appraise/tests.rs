@@ -282,7 +282,8 @@ fn checks_are_counted_over_cases_and_arms() {
     }
     checked.attempts[7].end = AttemptEnd::Errored("429".to_owned());
     let found = appraise(&checked).checks;
-    let counts: Vec<_> = found.iter().map(|check| (check.name.as_str(), check.judged, check.arm, check.baseline)).collect();
+    let counts: Vec<_> =
+        found.iter().map(|check| (check.name.as_str(), check.judged, check.arm, check.baseline)).collect();
     assert_eq!(counts, [("tone", true, [3, 4], [0, 3]), ("format", false, [4, 4], [3, 3])]);
     assert_eq!(found[0].reason.as_deref(), Some("reason 0"));
 }

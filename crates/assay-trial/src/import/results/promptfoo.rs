@@ -158,7 +158,8 @@ impl CaseNames {
     fn name_case(&mut self, row: &Value) -> String {
         let test = row.get("testCase").unwrap_or(&Value::Null);
         let described = text_field(test, "description").or_else(|| text_field(row, "description"));
-        let variables = row.get("vars").or_else(|| test.get("vars")).map(ToString::to_string).unwrap_or_default();
+        let variables =
+            row.get("vars").or_else(|| test.get("vars")).map(ToString::to_string).unwrap_or_default();
         let key = format!("{described:?} {variables}");
         if let Some(name) = self.names.get(&key) {
             return name.clone();

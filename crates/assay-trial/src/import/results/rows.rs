@@ -26,10 +26,7 @@ pub fn import_results(
         return Err(ImportError::Name { what: "run", name: name.to_owned() }.into());
     }
     if results.attempts.is_empty() {
-        return Err(ResultError::invalid(
-            path,
-            "it has rates only, and an import needs results of cases",
-        ));
+        return Err(ResultError::invalid(path, "it has rates only, and an import needs results of cases"));
     }
     if path.is_dir() {
         return Err(ResultError::invalid(path, "results in a folder cannot be imported: name the file"));
