@@ -100,7 +100,10 @@ impl Script {
     /// By Unicode's blocks.
     fn of(c: char) -> Self {
         match c {
-            '\u{3005}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+            '\u{3005}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
             | '\u{20000}'..='\u{2fa1f}' => Self::Han,
             '\u{3041}'..='\u{309f}' => Self::Hiragana,
             '\u{30a0}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' => Self::Katakana,

@@ -203,7 +203,7 @@ mod tests {
             "above_200k":{"input":6.0,"output":22.5,"cache_read":0.6,"cache_write":7.5}}"#;
         let price: Price = serde_json::from_str(json).unwrap();
         let check = |input, cache_read, output, expected: f64| {
-            let usage = Usage { input, cache_read, output, ..Usage::default() }.of_request();
+            let usage = Usage { input, output, cache_read, ..Usage::default() }.of_request();
             let cost = price.cost(&usage);
             assert!((cost - expected).abs() < 1e-12, "{usage:?}: {cost} is not {expected}");
         };

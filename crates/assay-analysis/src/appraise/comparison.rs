@@ -46,12 +46,11 @@ impl ChosenArms {
                 _ => return Err(AppraisalError::NoBaseline(names())),
             },
         };
-        let arms = match &options.arm {
-            Some(name) => vec![named(name)?],
-            None => {
-                let rest = [ArmRole::Treatment, ArmRole::Unnamed, ArmRole::Baseline];
-                rest.into_iter().flat_map(with_role).filter(|at| Some(*at) != baseline).collect()
-            }
+        let arms = if let Some(name) = &options.arm {
+            vec![named(name)?]
+        } else {
+            let rest = [ArmRole::Treatment, ArmRole::Unnamed, ArmRole::Baseline];
+            rest.into_iter().flat_map(with_role).filter(|at| Some(*at) != baseline).collect()
         };
         let chosen = Self { baseline, arms };
         if let Some(baseline) = baseline {

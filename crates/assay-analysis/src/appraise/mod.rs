@@ -89,7 +89,7 @@ fn scaled(results: &ToolResults, (low, high): (f64, f64)) -> Result<ToolResults,
         }
         attempt.score = Some((score - low) / (high - low));
     }
-    if high - low != 1.0 {
+    if (high - low - 1.0).abs() > f64::EPSILON {
         for published in &mut results.published {
             published.delta = published.delta.map(|delta| delta / (high - low));
             published.rounding /= high - low;

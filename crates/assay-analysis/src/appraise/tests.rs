@@ -10,7 +10,7 @@ use assay_store::{
 use super::{Appraisal, AppraisalOptions, appraise_results};
 
 /// Results of two arms; each case has its scores with and without the skill.
-fn results(cases: &[(&[f64], &[f64])]) -> ToolResults {
+fn results(cases: &[(impl AsRef<[f64]>, impl AsRef<[f64]>)]) -> ToolResults {
     let arm = |name: &str, role| ResultArm {
         name: name.to_owned(),
         role,
@@ -18,7 +18,7 @@ fn results(cases: &[(&[f64], &[f64])]) -> ToolResults {
     };
     let mut attempts = Vec::new();
     for (number, (with, without)) in cases.iter().enumerate() {
-        for (at, scores) in [with, without].into_iter().enumerate() {
+        for (at, scores) in [with.as_ref(), without.as_ref()].into_iter().enumerate() {
             attempts.extend(scores.iter().map(|score| ResultAttempt {
                 arm: at,
                 case: format!("case-{number}"),

@@ -8,12 +8,19 @@ use assay_test::shared;
 
 /// The usage reported by the scripted model in its three replies: 1000 to 1002 tokens, 10 of them
 /// cached, and 42 each.
-const USED: Usage = Usage { input: 2973, output: 126, cache_read: 30, cache_write: 0, ..Usage::default() };
+fn used() -> Usage {
+    Usage { input: 2973, output: 126, cache_read: 30, ..Usage::default() }
+}
+
 /// The same in Anthropic's fields for Claude Code, in which cached tokens are counted separately.
-const BESIDE: Usage = Usage { input: 3003, ..USED };
+fn used_beside() -> Usage {
+    Usage { input: 3003, ..used() }
+}
+
 /// Without the skill there are two replies.
-const USED_TWICE: Usage =
-    Usage { input: 1981, output: 84, cache_read: 20, cache_write: 0, ..Usage::default() };
+fn used_twice() -> Usage {
+    Usage { input: 1981, output: 84, cache_read: 20, ..Usage::default() }
+}
 
 fn agent_steps(transcript: &Transcript) -> Vec<&Step> {
     transcript.trajectory.steps.iter().filter(|step| step.source == Source::Agent).collect()
@@ -52,25 +59,25 @@ fn every_agent_format_is_detected_and_read() {
     };
     let with = |agent: &str, file: &str| format!("{agent}/with-skill/{file}");
     let claude = ["Skill", "Bash"];
-    check(&with("claude-code", "session.jsonl"), "claude-code", "claude-code", &claude, BESIDE);
-    check(&with("claude-code", "stdout.stream.jsonl"), "claude-code-stream", "claude-code", &claude, BESIDE);
-    check(&with("codex", "rollout.jsonl"), "codex", "codex", &["exec_command"; 2], USED);
-    check(&with("codex", "stdout.jsonl"), "codex-exec", "codex", &["command_execution"; 2], USED);
+    check(&with("claude-code", "session.jsonl"), "claude-code", "claude-code", &claude, used_beside());
+    check(&with("claude-code", "stdout.stream.jsonl"), "claude-code-stream", "claude-code", &claude, used_beside());
+    check(&with("codex", "rollout.jsonl"), "codex", "codex", &["exec_command"; 2], used());
+    check(&with("codex", "stdout.jsonl"), "codex-exec", "codex", &["command_execution"; 2], used());
     let gemini = ["activate_skill", "run_shell_command"];
-    check(&with("gemini-cli", "session.jsonl"), "gemini-cli", "gemini-cli", &gemini, USED);
-    check(&with("gemini-cli", "stdout.jsonl"), "gemini-cli-stream", "gemini-cli", &gemini, USED);
+    check(&with("gemini-cli", "session.jsonl"), "gemini-cli", "gemini-cli", &gemini, used());
+    check(&with("gemini-cli", "stdout.jsonl"), "gemini-cli-stream", "gemini-cli", &gemini, used());
     let qwen = ["skill", "run_shell_command"];
-    check(&with("qwen-code", "session.jsonl"), "qwen-code", "qwen-code", &qwen, USED);
-    check(&with("qwen-code", "stdout.jsonl"), "claude-code-stream", "qwen-code", &qwen, USED);
-    check(&with("opencode", "stdout.jsonl"), "opencode-stream", "opencode", &["skill", "bash"], USED);
+    check(&with("qwen-code", "session.jsonl"), "qwen-code", "qwen-code", &qwen, used());
+    check(&with("qwen-code", "stdout.jsonl"), "claude-code-stream", "qwen-code", &qwen, used());
+    check(&with("opencode", "stdout.jsonl"), "opencode-stream", "opencode", &["skill", "bash"], used());
     check(
         "mini-swe-agent/without-skill/traj.json",
         "mini-swe-agent",
         "mini-swe-agent",
         &["bash", "bash"],
-        USED_TWICE,
+        used_twice(),
     );
-    check("codex/without-skill/rollout.jsonl", "codex", "codex", &["exec_command"], USED_TWICE);
+    check("codex/without-skill/rollout.jsonl", "codex", "codex", &["exec_command"], used_twice());
 }
 
 #[test]

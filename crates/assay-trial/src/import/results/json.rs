@@ -20,21 +20,18 @@ fn without_python_numbers(text: &str) -> Option<String> {
     while let Some(c) = rest.chars().next() {
         let word =
             ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| !quoted && rest.starts_with(word));
-        let length = match word {
-            Some(word) => {
-                replaced.push_str("null");
-                found = true;
-                word.len()
-            }
-            None => {
-                // The character after a backslash ends no string.
-                let escaped = quoted && c == '\\';
-                quoted ^= c == '"';
-                let next = rest[c.len_utf8()..].chars().next().filter(|_| escaped);
-                let length = c.len_utf8() + next.map_or(0, char::len_utf8);
-                replaced.push_str(&rest[..length]);
-                length
-            }
+        let length = if let Some(word) = word {
+            replaced.push_str("null");
+            found = true;
+            word.len()
+        } else {
+            // The character after a backslash ends no string.
+            let escaped = quoted && c == '\\';
+            quoted ^= c == '"';
+            let next = rest[c.len_utf8()..].chars().next().filter(|_| escaped);
+            let length = c.len_utf8() + next.map_or(0, char::len_utf8);
+            replaced.push_str(&rest[..length]);
+            length
         };
         rest = &rest[length..];
     }

@@ -148,7 +148,7 @@ fn collect_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Resul
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && !hidden && depth > 0 => {
-                collect_files(&entry.path(), depth - 1, files)?
+                collect_files(&entry.path(), depth - 1, files)?;
             }
             Ok(kind) if kind.is_file() && !hidden => files.push(entry.path()),
             _ => {}

@@ -51,39 +51,35 @@ impl ResultFormat for NvidiaBenchmark {
             ..ToolResults::default()
         };
         let verdict = report.verdict();
-        match report.rows()? {
-            Some((agents, cells)) => {
-                let tasks =
-                    report.tasks().ok_or_else(|| report.fail("it does not say how many tasks there were"))?;
-                let attempts = report.field("Attempts per task").and_then(|text| text.parse().ok());
-                if attempts.is_none() {
-                    results.remark(
-                        "unknown-attempts",
-                        "the report does not say how many attempts each task had",
-                    );
-                }
-                for (agent, cell) in agents.iter().zip(&cells) {
-                    let Some(rates) = read_cell(cell) else {
-                        results.remark("no-rate", format!("{agent} has no {MEASURE}: {cell:?}"));
-                        continue;
-                    };
-                    let (with, without, delta) = rates;
-                    results.published.push(PublishedComparison {
-                        label: agent.clone(),
-                        measure: MEASURE.to_owned(),
-                        delta: Some(delta),
-                        rounding: 0.005,
-                        verdict: verdict.clone(),
-                        rates: Some(PublishedRates { with, without, tasks, attempts }),
-                        ..PublishedComparison::default()
-                    });
-                }
-            }
-            None => {
-                let verdict = verdict
-                    .map_or_else(String::new, |verdict| format!(", and its verdict {verdict} rests on none"));
-                return Err(report.fail(&format!("the report has no live evaluation of an agent{verdict}")));
-            }
+        let Some(cells) = report.agent_cells()? else {
+            let verdict = verdict
+                .map_or_else(String::new, |verdict| format!(", and its verdict {verdict} rests on none"));
+            return Err(report.fail(&format!("the report has no live evaluation of an agent{verdict}")));
+        };
+        let tasks =
+            report.tasks().ok_or_else(|| report.fail("it does not say how many tasks there were"))?;
+        let attempts = report.field("Attempts per task").and_then(|text| text.parse().ok());
+        if attempts.is_none() {
+            results.remark(
+                "unknown-attempts",
+                "the report does not say how many attempts each task had",
+            );
+        }
+        for (agent, cell) in &cells {
+            let Some(rates) = read_cell(cell) else {
+                results.remark("no-rate", format!("{agent} has no {MEASURE}: {cell:?}"));
+                continue;
+            };
+            let (with, without, delta) = rates;
+            results.published.push(PublishedComparison {
+                label: agent.clone(),
+                measure: MEASURE.to_owned(),
+                delta: Some(delta),
+                rounding: 0.005,
+                verdict: verdict.clone(),
+                rates: Some(PublishedRates { with, without, tasks, attempts }),
+                ..PublishedComparison::default()
+            });
         }
         Ok(results)
     }
@@ -122,8 +118,8 @@ impl Report<'_> {
         line.split_whitespace().next()?.parse().ok().filter(|tasks| *tasks > 0)
     }
 
-    /// The agents, and the cells of the row in question.
-    fn rows(&self) -> Result<Option<(Vec<String>, Vec<String>)>, ResultError> {
+    /// The agents, each with its cell of the row in question.
+    fn agent_cells(&self) -> Result<Option<Vec<(String, String)>>, ResultError> {
         let rows: Vec<Vec<&str>> = self.text.lines().filter_map(cells).collect();
         let is_head = |row: &&Vec<&str>| {
             matches!(row.first(), Some(&("Dimension" | "Measure"))) && !row.contains(&"Question")
@@ -139,7 +135,7 @@ impl Report<'_> {
             plain.split(" (Baseline").next().unwrap_or_default().trim().to_owned()
         });
         let values = row.iter().skip(first).map(|cell| (*cell).to_owned());
-        Ok(Some((agents.collect(), values.collect())))
+        Ok(Some(agents.zip(values).collect()))
     }
 }
 

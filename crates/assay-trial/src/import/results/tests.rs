@@ -323,9 +323,10 @@ fn several_inspect_logs_are_arms() {
 
 fn promptfoo() -> Value {
     let row = |test: u64, prompt: u64, success: bool| {
+        let label = if prompt == 0 { "plain" } else { "with skill" };
         json!({"promptIdx": prompt, "testIdx": test, "success": success, "score": 0.5,
         "failureReason": u8::from(!success), "latencyMs": 1500, "cost": 0.01, "provider": {"id": "openai:gpt-5", "label": ""}, "vars": {"n": test},
-        "prompt": {"label": ["plain", "with skill"][usize::try_from(prompt).unwrap()]}, "error": null,
+        "prompt": {"label": label}, "error": null,
         "gradingResult": {"pass": success, "componentResults": [
             {"pass": success, "reason": "no", "assertion": {"type": "llm-rubric", "provider": "openai:gpt-5-mini"}}]}})
     };
