@@ -51,7 +51,13 @@ pub(super) fn is_met(result: &TrialResult, item: &SetCheck) -> Met {
         Some(Some(false)) => Met::No,
         Some(None) => Met::Unknown,
         // It passed, whatever it does not say.
-        None => if result.outcome == Outcome::Passed { Met::Unknown } else { Met::No },
+        None => {
+            if result.outcome == Outcome::Passed {
+                Met::Unknown
+            } else {
+                Met::No
+            }
+        }
     }
 }
 

@@ -60,7 +60,13 @@ fn every_agent_format_is_detected_and_read() {
     let with = |agent: &str, file: &str| format!("{agent}/with-skill/{file}");
     let claude = ["Skill", "Bash"];
     check(&with("claude-code", "session.jsonl"), "claude-code", "claude-code", &claude, used_beside());
-    check(&with("claude-code", "stdout.stream.jsonl"), "claude-code-stream", "claude-code", &claude, used_beside());
+    check(
+        &with("claude-code", "stdout.stream.jsonl"),
+        "claude-code-stream",
+        "claude-code",
+        &claude,
+        used_beside(),
+    );
     check(&with("codex", "rollout.jsonl"), "codex", "codex", &["exec_command"; 2], used());
     check(&with("codex", "stdout.jsonl"), "codex-exec", "codex", &["command_execution"; 2], used());
     let gemini = ["activate_skill", "run_shell_command"];

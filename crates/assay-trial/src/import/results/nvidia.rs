@@ -56,14 +56,10 @@ impl ResultFormat for NvidiaBenchmark {
                 .map_or_else(String::new, |verdict| format!(", and its verdict {verdict} rests on none"));
             return Err(report.fail(&format!("the report has no live evaluation of an agent{verdict}")));
         };
-        let tasks =
-            report.tasks().ok_or_else(|| report.fail("it does not say how many tasks there were"))?;
+        let tasks = report.tasks().ok_or_else(|| report.fail("it does not say how many tasks there were"))?;
         let attempts = report.field("Attempts per task").and_then(|text| text.parse().ok());
         if attempts.is_none() {
-            results.remark(
-                "unknown-attempts",
-                "the report does not say how many attempts each task had",
-            );
+            results.remark("unknown-attempts", "the report does not say how many attempts each task had");
         }
         for (agent, cell) in &cells {
             let Some(rates) = read_cell(cell) else {
