@@ -17,6 +17,9 @@ const ITEMS: usize = 400;
 /// Tasks that a sentence names.
 const NAMED: usize = 5;
 
+/// Most characters of an item with its answer.
+const ITEM: usize = 80;
+
 /// Most characters of what a check said.
 const SAID: usize = 120;
 
@@ -250,7 +253,7 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
             |side: &ItemSide| trial(side, format!("{}/{}", side.passed, side.passed + side.failed).into());
         cells.extend([
             Cell::Name(clean(&item.task)),
-            Cell::Name(clean(&item.check)),
+            item_cell(item),
             class_cell(item),
             or_none(item.place.as_deref(), clean),
             said(&item.without),
@@ -266,6 +269,12 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
         .then(|| Block::Text(format!("{more} more items are in the report as JSON (`--format json`).")));
     let grid = (!grid.rows.is_empty()).then(|| Block::Grid(grid.into_detail()));
     grid.into_iter().chain(rest).collect()
+}
+
+/// The check, and what it looks for.
+fn item_cell(item: &ItemEvidence) -> Cell {
+    let text = item.answer.as_ref().map_or_else(|| item.check.clone(), |answer| format!("{}: {answer}", item.check));
+    Cell::Name(assay_diagnostic::clean_start(&text, ITEM))
 }
 
 /// The trials of both sides, for readers without links.
