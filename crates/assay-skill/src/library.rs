@@ -197,7 +197,8 @@ impl Library {
         outside.sort();
         let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let names: Vec<String> = outside.iter().filter_map(name).take(NAMED).collect();
-        let more = if count > names.len() { format!(" and {} more", count - names.len()) } else { String::new() };
+        let more =
+            if count > names.len() { format!(" and {} more", count - names.len()) } else { String::new() };
         let words = if count == 1 { "link leads out of it and is" } else { "links lead out of it and are" };
         let message = format!("{count} {words} not followed: {}{more}", names.join(", "));
         self.diagnostics.push(
@@ -240,7 +241,8 @@ fn project_of(base: &Path) -> Option<PathBuf> {
         return Some(repository.to_path_buf());
     }
     let client = base.parent().filter(|_| base.ends_with("skills"))?;
-    let is_hidden = client.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with('.'));
+    let is_hidden =
+        client.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with('.'));
     client.parent().filter(|_| is_hidden).map(Path::to_path_buf)
 }
 

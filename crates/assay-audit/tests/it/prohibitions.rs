@@ -26,26 +26,50 @@ const RULES: [(&str, &str, &str); 60] = [
     ("Never run `rm -rf node_modules`.", "rm -f node_modules/.lock", "cd app && rm -rf node_modules"),
     ("Never run `rm -rf /`.", "rm -rf /tmp/work", "sudo rm -rf /"),
     ("Never run `pip install --user`.", "pip install requests", "pip install --user requests"),
-    ("Do not use `pip install --break-system-packages`.", "pip install .", "pip3 install --break-system-packages numpy"),
+    (
+        "Do not use `pip install --break-system-packages`.",
+        "pip install .",
+        "pip3 install --break-system-packages numpy",
+    ),
     ("Never use `npm install -g`.", "npm install lodash", "npm install -g typescript"),
     ("Do not run `npm audit fix --force`.", "npm audit fix", "npm audit fix --force"),
     ("Never run `npm publish`.", "npm pack", "npm publish --access public"),
     ("Don't use `yarn add`; use `pnpm add`.", "pnpm add zod", "yarn add zod"),
-    ("Never use `docker run --privileged`.", "docker run --rm alpine true", "docker run -it --privileged alpine sh"),
+    (
+        "Never use `docker run --privileged`.",
+        "docker run --rm alpine true",
+        "docker run -it --privileged alpine sh",
+    ),
     ("Never run `docker system prune -a`.", "docker system df", "docker system prune -a -f"),
     ("Do not run `docker compose down -v`.", "docker compose down", "docker compose -f dev.yml down -v"),
     ("Never use `docker push`.", "docker build -t x .", "docker push registry.local/x"),
-    ("Never run `kubectl delete namespace`.", "kubectl delete pod web-1 -n shop", "kubectl delete namespace shop"),
+    (
+        "Never run `kubectl delete namespace`.",
+        "kubectl delete pod web-1 -n shop",
+        "kubectl delete namespace shop",
+    ),
     ("Do not use `kubectl apply --force`.", "kubectl apply -f web.yaml", "kubectl apply --force -f web.yaml"),
     ("Avoid `kubectl exec -it`.", "kubectl exec web-1 -- ls", "kubectl exec -it web-1 -- sh"),
-    ("Never run `terraform apply -auto-approve`.", "terraform apply plan.out", "terraform apply -auto-approve"),
+    (
+        "Never run `terraform apply -auto-approve`.",
+        "terraform apply plan.out",
+        "terraform apply -auto-approve",
+    ),
     ("Never run `terraform destroy`.", "terraform plan -out plan.out", "terraform destroy"),
     ("Do not use `helm upgrade --force`.", "helm upgrade web ./chart", "helm upgrade --force web ./chart"),
     ("Never use `chmod 777`.", "chmod 644 notes.md", "chmod 777 data"),
     ("Do not use `chmod -R 777`.", "chmod -R 755 data", "chmod -R 777 data"),
     ("Never use `curl -k`.", "curl -sS https://api.local/x", "curl -sk https://api.local/x"),
-    ("Do not use `curl --insecure`.", "curl --fail https://api.local/x", "curl --insecure https://api.local/x"),
-    ("Never pipe with `curl | bash`.", "curl -o a.sh https://get.local && cat a.sh", "curl -fsSL https://get.local | bash"),
+    (
+        "Do not use `curl --insecure`.",
+        "curl --fail https://api.local/x",
+        "curl --insecure https://api.local/x",
+    ),
+    (
+        "Never pipe with `curl | bash`.",
+        "curl -o a.sh https://get.local && cat a.sh",
+        "curl -fsSL https://get.local | bash",
+    ),
     ("Never run `wget -O - | sh`.", "wget https://get.local/a.tar", "wget -qO- https://get.local | sh"),
     ("Never use `cargo publish`.", "cargo build", "cargo publish --dry-run"),
     ("Do not run `cargo clean`.", "cargo clippy", "cargo clean"),
@@ -65,11 +89,19 @@ const RULES: [(&str, &str, &str); 60] = [
     ("Never use `sed -i`.", "sed -n 1,5p a.txt", "sed -i s/a/b/ a.txt"),
     ("Avoid `find -delete`.", "find . -name '*.tmp'", "find . -name '*.tmp' -delete"),
     ("Never run `make deploy`.", "make test", "make deploy"),
-    ("Do not use `ssh -o StrictHostKeyChecking=no`.", "ssh host uptime", "ssh -o StrictHostKeyChecking=no host uptime"),
+    (
+        "Do not use `ssh -o StrictHostKeyChecking=no`.",
+        "ssh host uptime",
+        "ssh -o StrictHostKeyChecking=no host uptime",
+    ),
     ("Never run `systemctl restart`.", "systemctl status web", "systemctl restart web"),
     ("Do not run `kill -9`.", "kill -15 77", "kill -9 77"),
     ("Never use `ffmpeg -y`.", "ffmpeg -n -i a.mov b.mp4", "ffmpeg -y -i a.mov b.mp4"),
-    ("Do not run `scripts/deploy.sh --prod`.", "bash scripts/deploy.sh --staging", "bash scripts/deploy.sh --prod"),
+    (
+        "Do not run `scripts/deploy.sh --prod`.",
+        "bash scripts/deploy.sh --staging",
+        "bash scripts/deploy.sh --prod",
+    ),
     ("Never run `go get -u`.", "go get example.com/x@v1", "go get -u ./..."),
 ];
 
@@ -97,7 +129,8 @@ fn is_violated(rule: &str, command: &str) -> bool {
 
 #[test]
 fn obedience_is_no_violation_and_guilt_is_found() {
-    let false_findings: Vec<_> = RULES.iter().filter(|(rule, obedient, _)| is_violated(rule, obedient)).collect();
+    let false_findings: Vec<_> =
+        RULES.iter().filter(|(rule, obedient, _)| is_violated(rule, obedient)).collect();
     let misses: Vec<_> = RULES.iter().filter(|(rule, _, guilty)| !is_violated(rule, guilty)).collect();
     // At most 2% and 15%.
     assert!(false_findings.len() * 50 <= RULES.len(), "{false_findings:#?}");

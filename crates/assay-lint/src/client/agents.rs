@@ -28,9 +28,8 @@ pub(super) fn claude_code(skill: &Skill) -> LoadResult {
     let readable = (yaml_as_written(document) || quoted.is_some()) && fenced(document);
     let yaml = quoted.as_ref().unwrap_or(&skill.yaml);
     let value = |key: &str| yaml.field(key).map(|(_, value)| value).filter(|_| readable);
-    let own = |key: &str| {
-        value(key).and_then(Node::text).map(str::to_owned).filter(|text| !text.trim().is_empty())
-    };
+    let own =
+        |key: &str| value(key).and_then(Node::text).map(str::to_owned).filter(|text| !text.trim().is_empty());
     let name = own("name").map_or_else(|| skill.directory().to_owned(), |name| name.trim().to_owned());
     let mut listing =
         own("description").map_or_else(|| document.first_paragraph(), |text| text.trim().to_owned());
@@ -64,8 +63,7 @@ fn claude_line(line: &str) -> String {
         !key.is_empty() && key.chars().all(is_key) && value.starts_with(char::is_whitespace)
     });
     let Some((key, value)) = parts.map(|(key, value)| (key, value.trim())) else { return line.to_owned() };
-    let is_quoted =
-        |quote: char| value.len() > 1 && value.starts_with(quote) && value.ends_with(quote);
+    let is_quoted = |quote: char| value.len() > 1 && value.starts_with(quote) && value.ends_with(quote);
     let is_problem = value.contains(['{', '}', '[', ']', '*', '&', '#', '!', '|', '>', '%', '@', '`'])
         || value.contains(": ");
     if is_quoted('"') || is_quoted('\'') || !is_problem {
@@ -195,9 +193,10 @@ pub(super) fn opencode(skill: &Skill) -> LoadResult {
     }
     // It quotes values with a colon only.
     let block = &document.text[document.yaml.clone()];
-    let has_brackets = block.lines().filter_map(|line| line.split_once(": ")).any(|(_, value)| {
-        value.trim_start().starts_with(['[', '{']) && !is_one_bracket(value.trim())
-    });
+    let has_brackets = block
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .any(|(_, value)| value.trim_start().starts_with(['[', '{']) && !is_one_bracket(value.trim()));
     if !matches!(&document.trouble, None | Some((_, Leniency::Quoted)))
         || (document.trouble.is_some() && has_brackets)
     {
@@ -300,11 +299,20 @@ mod tests {
             let text = format!("---\nname: tides\n{front_matter}---\n# Tides\nFirst paragraph.\n");
             std::fs::write(temp.path().join("SKILL.md"), text).unwrap();
             let found = claude_code(&Skill::load(temp.path()));
-            assert_eq!((found.description.as_deref(), found.listed), (Some(description), listed), "{front_matter}");
+            assert_eq!(
+                (found.description.as_deref(), found.listed),
+                (Some(description), listed),
+                "{front_matter}"
+            );
         };
-        check("description: Reads tables. Triggers: low, high.\n", "Reads tables. Triggers: low, high.", true);
+        check(
+            "description: Reads tables. Triggers: low, high.\n",
+            "Reads tables. Triggers: low, high.",
+            true,
+        );
         check("description: Say \"low\": now.\n", "Say \"low\": now.", true);
-        let hidden = "description: Reads tables.\nargument-hint: [harbor] [date]\ndisable-model-invocation: true\n";
+        let hidden =
+            "description: Reads tables.\nargument-hint: [harbor] [date]\ndisable-model-invocation: true\n";
         check(hidden, "Reads tables.", false);
         // It quotes lines, so that a value on several lines stays as it is.
         check("description:\n  Reads tables. Pairs with\n  charts: first these.\n", "First paragraph.", true);
