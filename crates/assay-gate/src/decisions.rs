@@ -276,9 +276,7 @@ mod tests {
                 "excluded": [], "equal_conditions": [],
             }))
             .unwrap();
-            let test = |item: &str, status: &str| {
-                json!({ "name": item, "status": status, "extra": { "set": "if", "item": item, "canary": true } })
-            };
+            let test = |item: &str, status: &str| json!({ "name": item, "status": status, "extra": { "set": "if", "item": item, "canary": true } });
             let record: Record = serde_json::from_value(json!({
                 "schema": "assay.record/3", "trial": "0".repeat(64), "task": "t",
                 "agent": { "name": "loop", "version": "1", "model": null }, "sandbox": "none", "condition": "none",

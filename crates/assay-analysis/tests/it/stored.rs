@@ -216,7 +216,8 @@ fn a_plan_says_what_its_recorded_baseline_knows_and_its_estimand() {
     };
     let request = assay_analysis::PlanRequest::default();
     let found = assay_analysis::forecast(&suite.run, &execution, &store, request).unwrap();
-    let known: Vec<_> = found.canaries.iter().map(|one| (one.baseline.as_str(), one.known, one.total)).collect();
+    let known: Vec<_> =
+        found.canaries.iter().map(|one| (one.baseline.as_str(), one.known, one.total)).collect();
     assert_eq!(known, [("none", 1, 2)]);
     assert_eq!(found.selected_by, ["openai:one"]);
 }

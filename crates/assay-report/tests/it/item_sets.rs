@@ -87,7 +87,8 @@ fn markdown_has_all_of_it() {
 #[test]
 fn the_estimand_and_the_canaries_are_said_beside_the_verdicts() {
     for format in ["terminal", "markdown", "html"] {
-        let text = find_renderer(format).unwrap().render(&report(), Style { width: Some(400), ..Style::default() });
+        let text =
+            find_renderer(format).unwrap().render(&report(), Style { width: Some(400), ..Style::default() });
         let text = text.replace("\n  ", " ");
         for sentence in [
             "the lift on tasks and items that openai:one and other:two failed without the skill",
@@ -135,7 +136,8 @@ fn pages_link_each_side_of_an_item_to_its_trial() {
 fn a_report_without_labels_has_no_such_section() {
     let report = Suite::new(&["none", "curated"], TASKS).report();
     for format in ["terminal", "markdown", "html", "json"] {
-        let text = find_renderer(format).unwrap().render(&report, Style { details: true, ..Style::default() });
+        let text =
+            find_renderer(format).unwrap().render(&report, Style { details: true, ..Style::default() });
         assert!(!text.contains(TITLE) && !text.contains("item_sets"), "{format}: {text}");
     }
 }

@@ -68,7 +68,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Finding>) {
         }
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         let asserts = if checks > tests { format!(" with {checks} assertions") } else { String::new() };
-        (Severity::Warning, format!("{tests} test{}{asserts}, fewer than {LEAST}: a guess can pass", plural(tests)))
+        (
+            Severity::Warning,
+            format!("{tests} test{}{asserts}, fewer than {LEAST}: a guess can pass", plural(tests)),
+        )
     };
     found.push(Finding::new(level, RULE.code, file, message, hint));
 }
