@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use super::HEAD_LINES;
 use super::text::word;
+
+/// Most lines that are read to recognize one.
+const LINES: usize = 50;
 
 /// A format that no reader has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub(super) fn unsupported_format(start: &[u8]) -> Option<UnsupportedFormat> {
         let hint = "export the session: `opencode export ID` for OpenCode";
         return Some(UnsupportedFormat { name: "an SQLite database, as OpenCode and Cursor keep", hint });
     }
-    let lines = start.split(|&byte| byte == b'\n').take(HEAD_LINES);
+    let lines = start.split(|&byte| byte == b'\n').take(LINES);
     lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok()).find_map(|record| of_record(&record))
 }
 
