@@ -156,12 +156,8 @@ pub fn skill_texts(store: &Store, run: &RunFolder, notices: &mut dyn Notices) ->
         if texts.contains_key(&skill.digest) || missing.contains(&skill.digest) {
             continue;
         }
-        match store.skill(&skill.digest) {
-            Ok(bytes) => {
-                let mut package = SkillPackage::from_document(&bytes);
-                package.files.extend(files_shown_in(store, run, skill, &package));
-                texts.insert(skill.digest.clone(), SkillText::with_package(&bytes, package));
-            }
+        match skill_text(store, run, skill) {
+            Ok(text) => drop(texts.insert(skill.digest.clone(), text)),
             Err(error) => {
                 let message = format!(
                     "the store has no SKILL.md of {} ({error}); excluded; `assay run` with the same experiment stores it",
@@ -173,6 +169,18 @@ pub fn skill_texts(store: &Store, run: &RunFolder, notices: &mut dyn Notices) ->
         }
     }
     texts
+}
+
+/// The document of a skill that a run provided, with the files of its package that the run's trials were shown: all that its
+/// directives are read from.
+///
+/// # Errors
+/// The store does not have it.
+pub fn skill_text(store: &Store, run: &RunFolder, skill: &PlannedSkill) -> Result<SkillText, StoreError> {
+    let bytes = store.skill(&skill.digest)?;
+    let mut package = SkillPackage::from_document(&bytes);
+    package.files.extend(files_shown_in(store, run, skill, &package));
+    Ok(SkillText::with_package(&bytes, package))
 }
 
 /// The documents of a skill's package that its runs were shown: the store keeps its SKILL.md only.

@@ -87,7 +87,7 @@ fn is_enclosed(c: char) -> bool {
 
 /// Scripts whose words are not separated by blanks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Script {
+enum WritingSystem {
     Han,
     Hiragana,
     Katakana,
@@ -96,7 +96,7 @@ enum Script {
     Other,
 }
 
-impl Script {
+impl WritingSystem {
     /// By Unicode's blocks.
     fn of(c: char) -> Self {
         match c {
@@ -123,12 +123,12 @@ fn each_pair(word: &str, found: &mut impl FnMut(&str)) {
     let end = |at: usize| characters.get(at).map_or(word.len(), |(place, _)| *place);
     let mut at = 0;
     while at < characters.len() {
-        let script = Script::of(characters[at].1);
-        let length = characters[at..].iter().take_while(|(_, c)| Script::of(*c) == script).count();
+        let script = WritingSystem::of(characters[at].1);
+        let length = characters[at..].iter().take_while(|(_, c)| WritingSystem::of(*c) == script).count();
         match script {
-            Script::Other if length > 1 => found(&word[end(at)..end(at + length)]),
-            Script::Other | Script::Hiragana => {}
-            Script::Han | Script::Katakana | Script::Hangul => {
+            WritingSystem::Other if length > 1 => found(&word[end(at)..end(at + length)]),
+            WritingSystem::Other | WritingSystem::Hiragana => {}
+            WritingSystem::Han | WritingSystem::Katakana | WritingSystem::Hangul => {
                 for pair in at..(at + length).saturating_sub(1) {
                     let text = &word[end(pair)..end(pair + 2)];
                     if !text.contains(|c| PARTICLES.contains(c)) {

@@ -704,6 +704,9 @@ pub(crate) fn scan(piece: &Mapped, kind: Kind, context: &str) -> Vec<Phrase> {
             if pattern.says == SECRETLY && described_act(&folded.text[..hit.start()]) {
                 continue;
             }
+            if pattern.rule == &EXFIL_INSTRUCTION && documents_own_key(&folded.text, &hit.range()) {
+                continue;
+            }
             // A description of training data is not an instruction.
             if pattern.rule == &OVERRIDE_INSTRUCTIONS && folded.text[hit.end()..].starts_with(" data") {
                 continue;
@@ -726,6 +729,24 @@ pub(crate) fn scan(piece: &Mapped, kind: Kind, context: &str) -> Vec<Phrase> {
         }
     }
     found
+}
+
+/// Whether a phrase says in which header a request carries the service's own key, and then where such keys are made: the address
+/// is not where anything is sent.
+fn documents_own_key(text: &str, hit: &Range<usize>) -> bool {
+    static HEADER: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:authorization|x-api-key|api-key|bearer|token)\b[^.]{0,60}\bheader|\bheaders?\b[^.]{0,40}\b(?:authorization|x-api-key)",
+        )
+    });
+    static MADE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"[.;] (?:[^ .]+ ){0,4}?(?:creat|generat|obtain|get|find|found|manag|issu|mak|mad|request|rotat|revok)\w*(?: [^ .]+){0,4}? (?:at|in|on|under|via|from) [^ ]{0,3}(?:https?://)?$",
+        )
+    });
+    let phrase = &text[hit.clone()];
+    let before_address = phrase.rfind("http").map_or(phrase, |at| &phrase[..at]);
+    HEADER.is_match(phrase) && MADE.is_match(before_address.trim_end_matches(['<', '(', '`', '"']))
 }
 
 /// Whether a phrase is in quotation marks, at most a few words from them.

@@ -8,8 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use assay_analysis::audited::skill_text;
+use assay_audit::evidence::SkillText;
 use assay_diagnostic::chain;
-use assay_store::{Sheet, Store, StoreError};
+use assay_store::{PlannedSkill, Sheet, Store, StoreError};
 
 use crate::data::RunData;
 use crate::draft::Draft;
@@ -35,6 +37,8 @@ pub struct Site {
     runs: Mutex<HashMap<String, Entry>>,
     changed: Condvar,
     behaviours: Mutex<BTreeMap<String, Arc<Behaviour>>>,
+    /// Skills with the files that the trials of a run were shown, by run and digest.
+    texts: Mutex<BTreeMap<(String, String), Arc<SkillText>>>,
     /// Sheets by name, each with the length of its file and the time of its last change.
     sheets: Mutex<BTreeMap<String, (SheetVersion, Arc<Sheet>)>>,
 }
@@ -79,6 +83,7 @@ impl Site {
             runs: Mutex::default(),
             changed: Condvar::new(),
             behaviours: Mutex::default(),
+            texts: Mutex::default(),
             sheets: Mutex::default(),
         }
     }
@@ -103,6 +108,18 @@ impl Site {
     pub(crate) fn run_names(&self) -> Vec<String> {
         let names = self.store.run_names().into_iter();
         names.filter(|name| self.only.as_ref().is_none_or(|only| only == name)).collect()
+    }
+
+    /// A skill that a run provided, with all files that its directives are from; `None` if the store does not have it.
+    pub(crate) fn skill_text(&self, data: &RunData, skill: &PlannedSkill) -> Option<Arc<SkillText>> {
+        let key = (data.plan.run.clone(), skill.digest.clone());
+        let lock = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return Some(Arc::clone(known));
+        }
+        let text = Arc::new(skill_text(&self.store, &data.plan, skill).ok()?);
+        lock().insert(key, Arc::clone(&text));
+        Some(text)
     }
 
     /// A page without secrets.

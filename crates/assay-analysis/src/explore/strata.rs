@@ -11,9 +11,9 @@ use crate::model::AgentKey;
 use crate::table::Slot;
 
 /// The limits of the classes of length, in tokens of the body (cl100k). The field names the four
-/// classes and publishes no limits for them; these are this project's, fixed before anything was
-/// measured with them.
-const LENGTHS: [(usize, &str); 3] = [(500, "compact"), (1500, "standard"), (4000, "detailed")];
+/// classes and publishes no limits for them; these are this project's, and those of
+/// `assay lab corpus stats` (`LENGTH_CLASSES` in `assay-corpus`), so that one word means one length.
+const LENGTHS: [(usize, &str); 3] = [(500, "compact"), (1500, "standard"), (5000, "detailed")];
 
 /// Longer than all of them.
 const LONGEST: &str = "comprehensive";
@@ -50,7 +50,7 @@ impl StratumKind {
 pub struct Stratum {
     /// `domain` and `difficulty` as in the task; `skills`, how many the condition provides;
     /// `length`, the class of the curated skills' bodies together: `compact` below 500 tokens,
-    /// `standard` below 1500, `detailed` below 4000, `comprehensive`; `baseline`, the mean score of
+    /// `standard` below 1500, `detailed` below 5000, `comprehensive`; `baseline`, the mean score of
     /// the other half of the baseline's trials: `hard` below a third, `medium`, `easy` above two
     /// thirds.
     pub by: StratumKind,
@@ -243,7 +243,7 @@ mod tests {
         check(499, "compact");
         check(500, "standard");
         check(1500, "detailed");
-        check(3999, "detailed");
-        check(4000, "comprehensive");
+        check(4999, "detailed");
+        check(5000, "comprehensive");
     }
 }

@@ -23,6 +23,22 @@ const THRESHOLDS: [f64; 6] = [0.10, 0.15, 0.20, 0.25, 0.30, 0.40];
 /// Tasks named in a report.
 const TOP: usize = 5;
 
+/// Runs before identical ones are counted once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct AllRuns {
+    /// Those that had the skill.
+    pub with: usize,
+    /// Those without it.
+    pub without: usize,
+}
+
+impl AllRuns {
+    fn of(arm: &str, parts: &[Part<'_>]) -> Self {
+        let runs = || parts.iter().flat_map(|part| &part.task.runs).filter(|run| run.arm == arm);
+        Self { with: runs().filter(|run| run.with).count(), without: runs().filter(|run| !run.with).count() }
+    }
+}
+
 /// The findings of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArmFindings {
@@ -38,6 +54,8 @@ pub struct ArmFindings {
     pub runs_with: usize,
     /// Runs without it.
     pub runs_without: usize,
+    /// Runs with the skill and without it, copies included.
+    pub all_runs: AllRuns,
     /// Exposure of the runs with the skill.
     pub exposure: ArmExposure,
     /// Mean score of runs with the skill beyond that of runs without, per task in which a score can be more than 0. `None`
@@ -296,6 +314,7 @@ fn of_arm(arm: &str, tasks: &[TaskAudit], alone: bool) -> ArmFindings {
         tasks: parts.len(),
         runs_with: with.len(),
         runs_without: controls.len(),
+        all_runs: AllRuns::of(arm, &parts),
         exposure,
         adopted: adopted(&with, &controls),
         sensitivity: sensitivity(&with, &controls),

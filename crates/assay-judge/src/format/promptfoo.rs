@@ -93,7 +93,7 @@ struct Assertion {
 /// Why it is not one, or what of it cannot be resolved.
 pub fn read(text: &str, file: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Test>, FormatError> {
     let config: File = yaml(text)?;
-    let source = Source { text, file };
+    let source = ConfigText { text, file };
     if config.scenarios.is_some() {
         return Err(source.refused("scenarios", "`scenarios` are not read: write them as `tests`"));
     }
@@ -137,12 +137,12 @@ pub fn read(text: &str, file: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Tes
 }
 
 /// The text of a configuration, for the lines of what is refused, and the files beside it.
-struct Source<'s> {
+struct ConfigText<'s> {
     text: &'s str,
     file: &'s dyn Fn(&str) -> Option<String>,
 }
 
-impl Source<'_> {
+impl ConfigText<'_> {
     /// The line of the first place that has a text, from 1.
     fn line(&self, part: &str) -> String {
         let at = self.text.lines().position(|line| line.contains(part));

@@ -23,12 +23,18 @@ pub fn audit_text(audit: &CorpusAudit, details: bool, width: usize) -> String {
 }
 
 fn arm(audit: &CorpusAudit, arm: &ArmFindings, details: bool, width: usize) -> String {
+    let (all, with, without) = (arm.all_runs, arm.runs_with, arm.runs_without);
+    let copies = if (all.with, all.without) == (with, without) {
+        String::new()
+    } else {
+        format!("; identical ones counted once: {with} and {without}")
+    };
     let mut text = format!(
-        "{}: {} tasks, {} runs with the skill, {} without\n\n",
+        "{}: {} tasks, {} runs with the skill, {} without{copies}\n\n",
         clean(&arm.arm),
         arm.tasks,
-        arm.runs_with,
-        arm.runs_without
+        all.with,
+        all.without
     );
     text.push_str(&adherence::headline(arm, width));
     text.push('\n');

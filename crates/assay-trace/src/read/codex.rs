@@ -6,12 +6,12 @@
 
 mod replay;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::replay::{Origin, ReplayGate, thread_of};
+use self::replay::{RecordOwner, ReplayGate, thread_of};
 use super::builder::{Builder, InheritedPrefix};
 use super::reader::{Decoder, Reader};
 use super::text::{count, join, parsed, text_of, word};
@@ -79,6 +79,8 @@ struct RolloutLog {
     /// While the records of its origin are repeated.
     gate: Option<ReplayGate>,
     exits: BTreeMap<String, i64>,
+    /// Ids of calls that the model made.
+    calls: BTreeSet<String>,
 }
 
 impl Decoder for RolloutLog {
@@ -91,9 +93,9 @@ impl Decoder for RolloutLog {
         let payload = record.get("payload").unwrap_or(&Value::Null);
         let time = word(&record, "timestamp").and_then(|text| text.parse().ok());
         match gate.admit(&record, time) {
-            Origin::Copied => self.pass_over(payload),
-            Origin::Undecided => {}
-            Origin::Own(before) => {
+            RecordOwner::Copied => self.pass_over(payload),
+            RecordOwner::Undecided => {}
+            RecordOwner::Own(before) => {
                 self.close_gate(before, out);
                 self.read_record(&record, out);
             }
@@ -174,7 +176,7 @@ impl RolloutLog {
                 self.count(raw, out);
                 self.answered = true;
             }
-            "event_msg" => self.event(payload, out),
+            "event_msg" => self.event(payload, time, out),
             "compacted" => {
                 let text = word(payload, "message").unwrap_or_default();
                 let step = out.add_message(None, Source::System, text, time);
@@ -271,6 +273,9 @@ impl RolloutLog {
                     parsed(arguments.unwrap_or(&Value::Null)),
                 );
                 let key = self.reply();
+                if self.calls.len() < EXITS {
+                    self.calls.insert(id);
+                }
                 out.message(None, Some(&key), time);
                 out.call(None, Some(&key), call);
             }
@@ -287,7 +292,7 @@ impl RolloutLog {
         }
     }
 
-    fn event(&mut self, event: &Value, out: &mut Builder) {
+    fn event(&mut self, event: &Value, time: Option<String>, out: &mut Builder) {
         match word(event, "type") {
             Some("token_count") if !self.has_usage_records => {
                 let total = event.pointer("/info/total_token_usage").unwrap_or(&Value::Null);
@@ -302,9 +307,35 @@ impl RolloutLog {
                 }
             }
             Some("exec_command_end") => self.exit(event, "call_id"),
-            Some("item_completed") => self.exit(event.get("item").unwrap_or(&Value::Null), "id"),
+            Some("item_completed") => {
+                let item = event.get("item").unwrap_or(&Value::Null);
+                match word(item, "id") {
+                    Some(id) if is_act(item) && !self.calls.contains(id) => self.act(id, item, time, out),
+                    _ => self.exit(item, "id"),
+                }
+            }
             _ => {}
         }
+    }
+
+    /// A command or a change of files that a program of the model made: newer versions record the
+    /// program as one call, and what it did as items.
+    fn act(&mut self, id: &str, item: &Value, time: Option<String>, out: &mut Builder) {
+        let (name, arguments) = if item.get("command").is_some() {
+            ("exec_command", json!({ "cmd": command_of(item) }))
+        } else {
+            ("apply_patch", json!({ "changes": item.get("changes") }))
+        };
+        let mut call = ToolCall::new(id, name, arguments);
+        call.extra.insert("by_script".to_owned(), true.into());
+        let mut result = ObservationResult::new(word(item, "aggregated_output").map(str::to_owned));
+        if let Some(status) = item.get("exit_code").filter(|status| status.is_i64()) {
+            result.extra.insert("exit_code".to_owned(), status.clone());
+        }
+        let key = self.current();
+        out.message(None, Some(&key), time.clone());
+        out.call(None, Some(&key), call);
+        out.result(None, id, result, time);
     }
 
     fn exit(&mut self, event: &Value, name: &str) {
@@ -337,6 +368,43 @@ fn difference(total: &Value, before: &Value) -> Value {
         .into()
 }
 
+/// Whether an item is a command or a change of files.
+fn is_act(item: &Value) -> bool {
+    matches!(word(item, "type"), Some("CommandExecution" | "FileChange"))
+}
+
+/// A command as one line: of `["bash", "-lc", LINE]` the line.
+fn command_of(item: &Value) -> String {
+    let words: Vec<&str> = match item.get("command") {
+        Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
+        Some(Value::String(line)) => vec![line],
+        _ => Vec::new(),
+    };
+    match words[..] {
+        [shell, option, line]
+            if option.starts_with('-') && option.ends_with('c') && shell.ends_with("sh") =>
+        {
+            line.to_owned()
+        }
+        _ => words.join(" "),
+    }
+}
+
+/// The exit code that a call's output begins with: `Exit code: 1` and `Process exited with code 1`,
+/// among the first lines, before the output of the command itself.
+fn written_status(text: &str) -> Option<i64> {
+    let head = text.lines().take(STATUS_LINES).take_while(|line| line.trim() != "Output:");
+    head.filter_map(|line| {
+        let rest =
+            line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "))?;
+        rest.trim().parse().ok()
+    })
+    .next()
+}
+
+/// Lines at the beginning of an output that the harness writes.
+const STATUS_LINES: usize = 6;
+
 /// Whether the harness wrote a message of the user.
 fn is_injected(item: &Value, text: &str) -> bool {
     let kinds = item.pointer("/internal_chat_message_metadata_passthrough/content_item_kinds");
@@ -360,6 +428,11 @@ fn output(output: &Value) -> ObservationResult {
     }
     if let Some(status) = inner.pointer("/metadata/exit_code").filter(|status| status.is_i64()) {
         result.extra.insert("exit_code".to_owned(), status.clone());
+    }
+    if !result.extra.contains_key("exit_code")
+        && let Some(status) = result.content.as_deref().and_then(written_status)
+    {
+        result.extra.insert("exit_code".to_owned(), status.into());
     }
     if let Some(done) = output.get("success").and_then(Value::as_bool) {
         result.extra.insert("is_error".to_owned(), (!done).into());

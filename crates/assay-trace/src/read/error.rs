@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use assay_syntax::json::JsonError;
 
+use super::unsupported::UnsupportedFormat;
+
 /// Longer documents are refused, in bytes.
 pub const DOCUMENT_CAP: usize = 64 << 20;
 
@@ -34,6 +36,14 @@ pub enum TraceError {
     Unknown {
         /// The name of the input.
         name: String,
+    },
+    /// It is known and not read.
+    #[error("{name} is {}, which cannot be read: {}", format.name, format.hint)]
+    Unsupported {
+        /// The name of the input.
+        name: String,
+        /// What it is.
+        format: UnsupportedFormat,
     },
     /// There is nothing in it.
     #[error("{name} is empty")]

@@ -28,6 +28,7 @@ mod swe_agent;
 mod text;
 mod transcript;
 mod trial;
+mod unsupported;
 
 use serde_json::Value;
 
@@ -39,6 +40,7 @@ pub use self::reader::Reader;
 pub use self::sources::{Source as Input, Sources, sources};
 pub use self::stream::{read_all_from, read_from, stream};
 pub use self::transcript::{Streamed, Transcript};
+pub use self::unsupported::UnsupportedFormat;
 
 /// Longer lines are passed over, in bytes. Claude Code's longest, with pictures in them, are a few MB.
 pub const LINE_CAP: usize = 32 << 20;

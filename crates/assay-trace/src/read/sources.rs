@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::error::DOCUMENT_CAP;
 use super::input::open;
 use super::stream::begins_document;
+use super::unsupported::unsupported_format;
 use super::{HEAD, LINE_CAP, claimed, harbor, sniff};
 
 /// A transcript, with the logs that belong to it.
@@ -132,7 +133,8 @@ fn is_transcript(path: &Path) -> bool {
     if (&mut input).take(HEAD as u64).read_to_end(&mut start).is_err() {
         return true;
     }
-    if sniff(&start).is_some() {
+    // Reading it says why it cannot be read.
+    if sniff(&start).is_some() || unsupported_format(&start).is_some() {
         return true;
     }
     if !begins_document(&start) || matches!(ending(path), "log" | "txt") {

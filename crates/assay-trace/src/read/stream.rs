@@ -12,6 +12,7 @@ use super::builder::{Builder, Sink};
 use super::error::{DOCUMENT_CAP, TraceError};
 use super::reader::{Decoder, Reader};
 use super::transcript::{Collector, Streamed, Transcript, merged};
+use super::unsupported::unsupported_format;
 use super::{HEAD, LINE_CAP, claimed, sniff};
 
 /// Reads a stream to its end, its sessions as one. `name` is what diagnostics call it.
@@ -66,6 +67,9 @@ pub fn stream(
     (&mut input).take(HEAD as u64).read_to_end(&mut start).map_err(broke)?;
     if start.iter().all(u8::is_ascii_whitespace) {
         return Err(TraceError::Empty { name: named() });
+    }
+    if let Some(format) = unsupported_format(&start).filter(|_| reader.is_none()) {
+        return Err(TraceError::Unsupported { name: named(), format });
     }
     let seems = sniff(&start);
     let mut rest = Cursor::new(start).chain(input);

@@ -192,6 +192,59 @@ fn children_without_a_copy_keep_all_they_have() {
     check(&[vec![meta(BEGUN, CHILD, json!({ "forked_from_id": null }))], own].concat());
 }
 
+/// Calls by name, with their exit codes.
+fn calls(records: &[Value]) -> Vec<(String, Option<i64>, Option<bool>)> {
+    let log: String = records.iter().map(|record| record.to_string() + "\n").collect();
+    let found = assay_trace::read::read_from(log.as_bytes(), "log", None).unwrap();
+    let steps = found.trajectory.steps.iter();
+    steps
+        .flat_map(|step| step.tool_calls.iter().map(move |call| (step, call)))
+        .map(|(step, call)| {
+            let result = step.result_of(&call.tool_call_id).unwrap();
+            let status = result.extra.get("exit_code").and_then(Value::as_i64);
+            (call.function_name.clone(), status, result.failed())
+        })
+        .collect()
+}
+
+#[test]
+fn commands_of_programs_are_calls_and_outputs_have_exit_codes() {
+    let time = "2026-01-01T01:00:04.000Z";
+    let item = |id: &str, command: Value, status: i64| {
+        let item = json!({ "type": "CommandExecution", "id": id, "command": command, "aggregated_output": "x", "exit_code": status });
+        record(time, "event_msg", json!({ "type": "item_completed", "item": item }))
+    };
+    let records = [
+        meta(BEGUN, CHILD, json!({})),
+        record(
+            time,
+            "response_item",
+            json!({ "type": "custom_tool_call", "name": "exec", "call_id": "p", "input": "run()" }),
+        ),
+        item("i1", json!(["/bin/bash", "-lc", "make test"]), 2),
+        item("i2", json!(["ls"]), 0),
+        record(
+            time,
+            "response_item",
+            json!({ "type": "custom_tool_call_output", "call_id": "p", "output": "Exit code: 0\nWall time: 1\nOutput:\nExit code: 7" }),
+        ),
+        shell(time, "make"),
+        item("make", json!(["make"]), 1),
+        output(time, "make", "Chunk ID: 1\nProcess exited with code 1\nOutput:\nno"),
+        shell(time, "cat log"),
+        output(time, "cat log", "Output:\nExit code: 9"),
+    ];
+    let call = |name: &str, status: Option<i64>| (name.to_owned(), status, status.map(|status| status != 0));
+    let expected = [
+        call("exec", Some(0)),
+        call("exec_command", Some(2)),
+        call("exec_command", Some(0)),
+        call("exec_command", Some(1)),
+        call("exec_command", None),
+    ];
+    assert_eq!(calls(&records), expected);
+}
+
 #[test]
 fn a_count_without_the_last_reply_is_the_difference() {
     let mut second = counted("2026-01-01T01:00:09.000Z", [30, 8], [0, 0]);

@@ -212,3 +212,26 @@ fn sub_agents_are_separate_and_linked_to_their_calls() {
     assert_eq!(tied[0].trajectory_id.as_deref(), Some("a1"));
     assert_eq!(inner.trajectory_id.as_deref(), Some("a1"));
 }
+
+#[test]
+fn known_formats_without_a_reader_are_named() {
+    let check = |text: &str, expected: &str| {
+        let error = read::read_from(text.as_bytes(), "log", None).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check("SQLite format 3\0...", "an SQLite database");
+    let copilot = json!({ "type": "session.start", "data": { "sessionId": "s", "version": 1 }, "id": "e", "parentId": null });
+    check(&copilot.to_string(), "GitHub Copilot CLI");
+    // It resembles a stream of Claude Code.
+    let begun = json!({ "type": "system", "subtype": "init", "apiKeySource": "login", "session_id": "s", "model": "m" });
+    let said =
+        json!({ "type": "assistant", "session_id": "s", "message": { "role": "assistant", "content": [] } });
+    check(&format!("{begun}\n{said}\n"), "Cursor");
+    let called = json!({ "type": "tool_call", "subtype": "started", "call_id": "c", "tool_call": {}, "session_id": "s" });
+    check(&format!("{said}\n{called}\n"), "Cursor");
+    // In a folder they are not skipped.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("events.jsonl"), copilot.to_string()).unwrap();
+    let found = read::sources(&[folder.path().to_path_buf()]);
+    assert_eq!((found.list.len(), found.skipped), (1, 0));
+}

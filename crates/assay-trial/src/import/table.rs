@@ -152,6 +152,7 @@ pub(super) fn import_read(
     let numbers = number_columns(&mut trials);
     number_repetitions(&mut trials, &mut skipped);
     let clusters = clusters(&mut trials, &mut skipped);
+    let labels = TaskLabels::of_tasks(&trials, &mut notes);
     skipped.sort_by_key(|row| row.line);
     let rows = trials.iter().map(|trial| (trial.task.as_str(), trial.condition.as_str(), &trial.plan));
     let plan = TablePlan::of(rows, analysis, &mut notes);
@@ -199,6 +200,9 @@ pub(super) fn import_read(
     for task in &mut run.tasks {
         task.negative_control = plan.controls.contains(&task.name);
         task.second_stage = plan.second_stage.contains(&task.name);
+        let own = labels.get(task.name.as_str());
+        task.difficulty = own.and_then(|own| own.difficulty.clone());
+        task.category = own.and_then(|own| own.category.clone());
     }
     (run.primary, run.settings) = (primary, settings);
     (run.margin, run.seed, run.stopping) = (plan.margin, plan.seed, plan.stopping);
@@ -226,6 +230,7 @@ struct TableTrial {
     given_repetition: Option<String>,
     repetition: u32,
     cluster: Option<String>,
+    labels: TaskLabels,
     started: Option<jiff::Timestamp>,
     outcome: Outcome,
     score: Option<f64>,
@@ -592,7 +597,10 @@ fn trial(
         .columns
         .iter()
         .filter(|column| {
-            free(column) && !taken.contains(&column.as_str()) && !OTHERS.contains(&column.as_str())
+            free(column)
+                && !taken.contains(&column.as_str())
+                && !OTHERS.contains(&column.as_str())
+                && !LABEL_COLUMNS.contains(&column.as_str())
         })
         .filter_map(|column| match cells.get(column) {
             Value::Null => None,
@@ -612,6 +620,7 @@ fn trial(
             let exported = is_exported && !places.cluster.given && free("task_cluster");
             cells.text("task_cluster").filter(|_| exported)
         }),
+        labels: TaskLabels::read(|column| if free(column) { cells.text(column) } else { None }),
         started,
         outcome,
         score,
@@ -757,6 +766,60 @@ fn number_repetitions(trials: &mut Vec<TableTrial>, skipped: &mut Vec<SkippedRow
         next.insert(cell, trial.repetition);
         true
     });
+}
+
+/// Columns that say what kind of task a row is about.
+const LABEL_COLUMNS: [&str; 2] = ["difficulty", "category"];
+
+/// What kind of task it is, for strata.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct TaskLabels {
+    difficulty: Option<String>,
+    category: Option<String>,
+}
+
+impl TaskLabels {
+    fn read(text: impl Fn(&str) -> Option<String>) -> Self {
+        let [difficulty, category] =
+            LABEL_COLUMNS.map(|column| text(column).filter(|text| !text.trim().is_empty()));
+        Self { difficulty, category }
+    }
+
+    /// The labels of each task; one that differs between the rows of a task is left out, which is noted.
+    fn of_tasks<'t>(trials: &'t [TableTrial], notes: &mut Vec<String>) -> BTreeMap<&'t str, Self> {
+        let mut found: BTreeMap<&str, Self> = BTreeMap::new();
+        for (column, field) in LABEL_COLUMNS
+            .into_iter()
+            .zip([Self::difficulty as fn(&mut Self) -> &mut Option<String>, Self::category])
+        {
+            let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+            for trial in trials {
+                let own = field(&mut trial.labels.clone()).take();
+                values.entry(&trial.task).or_default().extend(own);
+            }
+            let differing = values.values().filter(|values| values.len() > 1).count();
+            if differing > 0 {
+                let (noun, has) = if differing == 1 { ("task", "has") } else { ("tasks", "have") };
+                notes.push(format!(
+                    "{differing} {noun} {has} several values of `{column}`, of which none is kept."
+                ));
+            }
+            for (task, mut values) in values {
+                if values.len() == 1 {
+                    *field(found.entry(task).or_default()) = values.pop_first();
+                }
+            }
+        }
+        found
+    }
+
+    fn difficulty(&mut self) -> &mut Option<String> {
+        &mut self.difficulty
+    }
+
+    fn category(&mut self) -> &mut Option<String> {
+        &mut self.category
+    }
 }
 
 /// The cluster of each task. A row with another one than the first row of its task is skipped.

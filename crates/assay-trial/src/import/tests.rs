@@ -855,3 +855,26 @@ fn two_results_of_one_trial_are_refused_with_their_places() {
     assert!(error.ends_with(expected), "{error}");
     assert!(fixture.store.run("run").is_err());
 }
+
+#[test]
+fn a_table_keeps_difficulty_and_category_of_tasks() {
+    let fixture = Fixture::new();
+    let rows = "task,condition,score,difficulty,category\n\
+        a,none,0,hard,data\na,curated,1,hard,data\n\
+        b,none,0,easy,data\nb,curated,1,hard,\n";
+    fixture.write("t.csv", rows);
+    let options = TableOptions {
+        name: "t".to_owned(),
+        columns: TableColumns::default(),
+        filters: Vec::new(),
+        ignored: Vec::new(),
+        analysis: AnalysisOptions::default(),
+        range: (0.0, 1.0),
+    };
+    let imported = table(&fixture.store, &fixture.jobs().join("t.csv"), &options).unwrap();
+    let run = fixture.store.run(&imported.run).unwrap();
+    let labels: Vec<_> =
+        run.tasks.iter().map(|task| (task.difficulty.as_deref(), task.category.as_deref())).collect();
+    assert_eq!(labels, [(Some("hard"), Some("data")), (None, Some("data"))]);
+    assert!(imported.notes.iter().any(|note| note.contains("1 task has several values of `difficulty`")));
+}

@@ -1,5 +1,7 @@
 //! Two trials side by side.
 
+use std::sync::Arc;
+
 use askama::Template;
 use assay_analysis::audited::read_trial;
 use assay_audit::evidence::SkillText;
@@ -53,7 +55,7 @@ pub(super) fn page(
     let options = PairOptions { differences_only: kind == Kind::Differences, blind: kind == Kind::Blind };
     let (skill, skill_name) = skill_of(site, data, first)
         .or_else(|| skill_of(site, data, second))
-        .unwrap_or_else(|| (SkillText::parse(b""), String::new()));
+        .unwrap_or_else(|| (Arc::new(SkillText::parse(b"")), String::new()));
     let runs = read_trial(&site.store, one.clone(), &condition(data, left), &skill_name, &mut ())
         .zip(read_trial(&site.store, other.clone(), &condition(data, right), &skill_name, &mut ()));
     let task = data.row(first).map(|row| clean(&data.cell_of(row).task)).unwrap_or_default();
@@ -155,7 +157,7 @@ fn facts(
 }
 
 /// The skill that a trial was given, of several the first that it opened, and its name.
-pub(super) fn skill_of(site: &Site, data: &RunData, trial: &TrialId) -> Option<(SkillText, String)> {
+pub(super) fn skill_of(site: &Site, data: &RunData, trial: &TrialId) -> Option<(Arc<SkillText>, String)> {
     let cell = data.cell_of(data.row(trial)?);
     let provided = data
         .plan
@@ -168,6 +170,5 @@ pub(super) fn skill_of(site: &Site, data: &RunData, trial: &TrialId) -> Option<(
     };
     let mut skills = provided.skills.iter();
     let skill = skills.find(|skill| opened(&skill.name)).or(provided.skills.first())?;
-    let text = SkillText::parse(&site.store.skill(&skill.digest).ok()?);
-    Some((text, skill.name.clone()))
+    Some((site.skill_text(data, skill)?, skill.name.clone()))
 }

@@ -583,20 +583,12 @@ fn exposures(
             };
             if at < SKILLS
                 && let Ok(document) = site.store.skill(&skill.digest)
+                && let Some(text) = site.skill_text(data, skill)
             {
                 if let Some(trajectory) = trajectory {
                     part.add_lines(&String::from_utf8_lossy(&document), trajectory);
                 }
-                part.add_directives(
-                    site,
-                    data,
-                    row,
-                    record,
-                    skill,
-                    &SkillText::parse(&document),
-                    files,
-                    address,
-                );
+                part.add_directives(site, data, row, record, skill, &text, files, address);
             }
             part
         })

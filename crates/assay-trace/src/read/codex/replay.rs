@@ -44,7 +44,7 @@ pub(super) struct ReplayGate {
 }
 
 /// To which session a record belongs.
-pub(super) enum Origin {
+pub(super) enum RecordOwner {
     /// It was copied.
     Copied,
     /// A later record decides.
@@ -88,7 +88,7 @@ impl ReplayGate {
     }
 
     /// Decides about the next record, of which `time` is the time.
-    pub(super) fn admit(&mut self, record: &Value, time: Option<Timestamp>) -> Origin {
+    pub(super) fn admit(&mut self, record: &Value, time: Option<Timestamp>) -> RecordOwner {
         let payload = record.get("payload").unwrap_or(&Value::Null);
         let kind = word(record, "type").unwrap_or_default();
         if kind == "session_meta" {
@@ -123,7 +123,7 @@ impl ReplayGate {
             self.held.remove(0);
             self.copies += 1;
         }
-        Origin::Undecided
+        RecordOwner::Undecided
     }
 
     /// The records that stayed undecided until the end: what the session had been given before it
@@ -171,14 +171,14 @@ impl ReplayGate {
         time.map(is_before)
     }
 
-    fn drop_copy(&mut self) -> Origin {
+    fn drop_copy(&mut self) -> RecordOwner {
         self.copies += self.held.len() + 1;
         self.held.clear();
-        Origin::Copied
+        RecordOwner::Copied
     }
 
-    fn open(&mut self) -> Origin {
-        Origin::Own(std::mem::take(&mut self.held))
+    fn open(&mut self) -> RecordOwner {
+        RecordOwner::Own(std::mem::take(&mut self.held))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_analysis::audited::read_trial;
+use assay_analysis::audited::{read_trial, skill_text};
 use assay_audit::calibrated::Run;
 use assay_audit::evidence::SkillText;
 use assay_audit::view::{View, view};
@@ -124,7 +124,7 @@ fn find_skill(store: &Store, record: &Record) -> Result<(SkillText, String, Stri
         let skills = provided.map_or(&[][..], |own| own.skills.as_slice());
         let chosen = skills.iter().find(|skill| opened.contains(&skill.name.as_str())).or(skills.first());
         if let Some(skill) = chosen {
-            let text = SkillText::parse(&store.skill(&skill.digest)?);
+            let text = skill_text(store, &run, skill)?;
             return Ok((text, cell.task.clone(), skill.name.clone()));
         }
     }
