@@ -44,6 +44,8 @@ use crate::validation::validate_tasks;
 const TASKS: usize = 8;
 
 /// What a draft is made of, and how far it goes.
+// Each flag is one of the command line.
+#[expect(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone, Copy)]
 pub struct DraftOptions<'a> {
     /// The skills.

@@ -156,7 +156,7 @@ impl Validator<'_> {
                             return Ok(true);
                         }
                         Weighed::Faulty(faults, output) => {
-                            (checked.faults, checked.output) = (faults, output)
+                            (checked.faults, checked.output) = (faults, output);
                         }
                     }
                 }

@@ -35,10 +35,10 @@ impl DirectivesReader<'_> {
         if path.is_dir() {
             return self.read_folder(path);
         }
-        match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md")) {
-            true => self.read_document(path).map(|()| true),
-            false => self.read_corpus(path),
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md")) {
+            return self.read_document(path).map(|()| true);
         }
+        self.read_corpus(path)
     }
 
     fn read_folder(&mut self, root: &Path) -> Result<bool, DraftError> {

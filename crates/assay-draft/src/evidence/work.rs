@@ -38,10 +38,10 @@ pub(super) fn show_task(files: &[TaskFile]) -> String {
     for file in files {
         let Some(path) = file.path.strip_prefix("environment/files/") else { continue };
         let count = file.text.chars().count();
-        let text = match count <= left {
-            true => file.text.clone(),
-            false => file.text.chars().take(left).chain("\n[the rest is not shown]".chars()).collect(),
-        };
+        let mut text: String = file.text.chars().take(left).collect();
+        if count > left {
+            text.push_str("\n[the rest is not shown]");
+        }
         left = left.saturating_sub(count);
         parts.push((format!("/app/{path}"), text));
     }
