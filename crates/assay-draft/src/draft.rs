@@ -44,8 +44,7 @@ use crate::validation::validate_tasks;
 const TASKS: usize = 8;
 
 /// What a draft is made of, and how far it goes.
-// Each flag is one of the command line.
-#[expect(clippy::struct_excessive_bools)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, Clone, Copy)]
 pub struct DraftOptions<'a> {
     /// The skills.

@@ -115,14 +115,7 @@ pub fn forecast_text(forecast: &PlanForecast) -> String {
         100.0 * design.margin
     ));
     text.push_str(&format_baseline(forecast));
-    for known in &forecast.canaries {
-        let arm = format!("`{}` of {}", clean(&known.baseline), clean(known.who.short()));
-        let sentence = canary_sentence(&arm, known.known, known.total);
-        text.push_str(&format!("  {sentence} (from recorded trials)\n"));
-    }
-    if let Some(sentence) = estimand_sentence(&forecast.selected_by) {
-        text.push_str(&format!("  {sentence}\n"));
-    }
+    text.push_str(&format_selection(forecast));
     match design.mde {
         Some(lift) => {
             text.push_str(&format!("  Minimum detectable effect (80% power): {:.0} pp\n", 100.0 * lift));
@@ -170,6 +163,20 @@ pub fn forecast_text(forecast: &PlanForecast) -> String {
         let condition = group.condition.map_or(String::new(), |name| format!(", {}", clean(name)));
         let tasks = clean(&group.tasks_text());
         text.push_str(&format!("Excluded: {tasks}{condition}: {}\n", clean(group.reason)));
+    }
+    text
+}
+
+/// What the baseline knows of the skills, and by which baseline the tasks were selected.
+fn format_selection(forecast: &PlanForecast) -> String {
+    let mut text = String::new();
+    for known in &forecast.canaries {
+        let arm = format!("`{}` of {}", clean(&known.baseline), clean(known.who.short()));
+        let sentence = canary_sentence(&arm, known.known, known.total);
+        text.push_str(&format!("  {sentence} (from recorded trials)\n"));
+    }
+    if let Some(sentence) = estimand_sentence(&forecast.selected_by) {
+        text.push_str(&format!("  {sentence}\n"));
     }
     text
 }

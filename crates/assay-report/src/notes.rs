@@ -101,9 +101,7 @@ pub fn note(note: &Note) -> String {
             environment_dependent(arm, *trials, *executed)
         }
         Note::EvidenceLost { arm, trials } => evidence_lost(arm, *trials),
-        Note::KnownCanaries { arm, known, total } => {
-            format!("{}.", canary_sentence(&name(arm), *known, *total))
-        }
+        Note::KnownCanaries { arm, known, total } => known_canaries(arm, *known, *total),
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
         Note::Sequential { rounds, looks, more_tasks } => sequential(*rounds, *looks, *more_tasks),
@@ -400,6 +398,10 @@ fn tokens(note: &TokenNote) -> String {
             100.0 * share
         ),
     }
+}
+
+fn known_canaries(arm: &ArmName, known: usize, total: usize) -> String {
+    format!("{}.", canary_sentence(&name(arm), known, total))
 }
 
 /// What an arm without the skill knows of it, without its full stop. Canaries are answers that nobody can guess.

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-pub use assay_diagnostic::{clean, clean_code, counted};
+pub(crate) use assay_diagnostic::clean_code;
+pub use assay_diagnostic::{clean, counted};
 
 /// A share as a percentage.
 pub fn percent(share: f64) -> String {

@@ -7,7 +7,7 @@ use crate::complaint::Complaint;
 use crate::items::{TaskItem, TaskItems};
 
 /// What a reader says of an item. The fields are the questions of the prompt.
-#[expect(clippy::struct_excessive_bools)]
+#[expect(clippy::struct_excessive_bools, reason = "each answers a question")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FairnessAnswer {
     /// The item.

@@ -273,7 +273,8 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
 
 /// The check, and what it looks for.
 fn item_cell(item: &ItemEvidence) -> Cell {
-    let text = item.answer.as_ref().map_or_else(|| item.check.clone(), |answer| format!("{}: {answer}", item.check));
+    let text =
+        item.answer.as_ref().map_or_else(|| item.check.clone(), |answer| format!("{}: {answer}", item.check));
     Cell::Name(assay_diagnostic::clean_start(&text, ITEM))
 }
 
