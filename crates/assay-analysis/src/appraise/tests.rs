@@ -159,7 +159,7 @@ fn what_is_not_comparable_is_a_warning() {
                 delta: Some(0.9),
                 rounding: 0.005,
                 ..PublishedComparison::default()
-            })
+            });
         },
         "delta-differs",
     );

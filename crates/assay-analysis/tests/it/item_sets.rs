@@ -75,7 +75,7 @@ fn knowledge_is_judged_over_items_clustered_by_task() {
     near(low, 0.833_333 - 0.428_430 - 0.109_690);
     near(high, 1.0);
     assert_eq!(row.family.map(|family| (family.level, family.low)), Some((0.95, low)));
-    assert_eq!(row.verdict.map(|verdict| verdict.word()), Some("improves"));
+    assert_eq!(row.verdict.map(assay_analysis::MetricWord::word), Some("improves"));
     assert_eq!((row.guard, row.reason), (None, None));
     assert_eq!(row.lower_on, Vec::<String>::new());
     // Convention is a row of its own: all twelve trials meet it, and no figure of knowledge contains it.
@@ -95,7 +95,7 @@ fn goal_completion_is_a_guard() {
     close(row.difference, -0.25 / 6.0);
     assert_eq!((row.items, row.tasks, &row.lower_on), (12, 6, &vec!["a".to_owned()]));
     // Six tasks of two trials exclude no loss of 10 points: v₀ = ¼ is larger than what was seen.
-    assert_eq!(row.guard.map(|guard| guard.word()), Some("inconclusive"));
+    assert_eq!(row.guard.map(assay_analysis::GuardWord::word), Some("inconclusive"));
     // Every task loses all: violated, and a loss is shown.
     let lost = |record: &mut Record| {
         report_checks(record);
@@ -107,8 +107,8 @@ fn goal_completion_is_a_guard() {
     };
     let report = Suite::new(&["none", "curated"], SIX).each(lost).report();
     let row = score(&report, CheckSet::Gc, None);
-    assert_eq!((row.guard.map(|guard| guard.word()), row.lower_on.len()), (Some("violated"), 6));
-    assert_eq!(row.verdict.map(|verdict| verdict.word()), Some("worsens"));
+    assert_eq!((row.guard.map(assay_analysis::GuardWord::word), row.lower_on.len()), (Some("violated"), 6));
+    assert_eq!(row.verdict.map(assay_analysis::MetricWord::word), Some("worsens"));
     // Twenty tasks of five trials without a loss exclude one of 10 points.
     let held = Suite::uniform(&["none", "curated"], &["FFFFF", "PPPPP"]).each(|record| {
         let has_skill = record.condition == "curated";
@@ -118,7 +118,7 @@ fn goal_completion_is_a_guard() {
         ] }));
     });
     let row = score(&held.report(), CheckSet::Gc, None).clone();
-    assert_eq!((row.guard.map(|guard| guard.word()), row.lower_on.len()), (Some("held"), 0));
+    assert_eq!((row.guard.map(assay_analysis::GuardWord::word), row.lower_on.len()), (Some("held"), 0));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn items_of_one_task_are_not_independent() {
     let report = Suite::new(&["none", "curated"], rows).each(many).report();
     let row = score(&report, CheckSet::If, Some(CheckClass::Knowledge));
     assert_eq!((row.items, row.difference, row.ci95, row.family), (100, 1.0, None, None));
-    assert_eq!(row.verdict.map(|verdict| verdict.word()), Some("inconclusive"));
+    assert_eq!(row.verdict.map(assay_analysis::MetricWord::word), Some("inconclusive"));
     // Declared clusters join tasks.
     let joined = Suite::new(&["none", "curated"], SIX).each(report_checks).plan(|run| {
         run.tasks[..3].iter_mut().for_each(|task| task.cluster = Some("one".to_owned()));
