@@ -318,14 +318,15 @@ fn several_inspect_logs_are_arms() {
     assert_eq!(roles, [assay_store::ArmRole::Baseline, assay_store::ArmRole::Treatment]);
     let opened: Vec<Option<bool>> = results.attempts.iter().map(|attempt| attempt.opened).collect();
     assert_eq!(opened[3..], [Some(true), Some(false), Some(false)]);
-    assert_eq!(opened[..3], [Some(false); 3].map(|_: Option<bool>| None));
+    assert_eq!(opened[..3], [None; 3]);
 }
 
 fn promptfoo() -> Value {
+    let label = |prompt: u64| if prompt == 0 { "plain" } else { "with skill" };
     let row = |test: u64, prompt: u64, success: bool| {
         json!({"promptIdx": prompt, "testIdx": test, "success": success, "score": 0.5,
         "failureReason": u8::from(!success), "latencyMs": 1500, "cost": 0.01, "provider": {"id": "openai:gpt-5", "label": ""}, "vars": {"n": test},
-        "prompt": {"label": ["plain", "with skill"][usize::try_from(prompt).unwrap()]}, "error": null,
+        "prompt": {"label": label(prompt)}, "error": null,
         "gradingResult": {"pass": success, "componentResults": [
             {"pass": success, "reason": "no", "assertion": {"type": "llm-rubric", "provider": "openai:gpt-5-mini"}}]}})
     };
@@ -355,6 +356,10 @@ fn promptfoo_results() {
         &with(&whole, "/results", whole.pointer("/results/results").unwrap().clone()),
         "plain 2, with skill 2",
     );
+    let check_type = format!("{row}/gradingResult/componentResults/0/assertion/type");
+    let opened =
+        check(&with(&whole, &check_type, json!("skill-used")), "plain 2, with skill 2").attempts[0].opened;
+    assert_eq!(opened, Some(false));
     // A repetition has the index of its own and the variables of the others.
     let repeated = with(&whole, "/results/results/2/vars", json!({"n": 0}));
     let cases: std::collections::BTreeSet<String> =
