@@ -20,7 +20,9 @@ const SIX: Rows<'static> = &[
 
 /// A test of a CTRF report, with its label.
 fn test(name: &str, status: &str, extra: Value) -> Value {
-    json!({ "name": name, "status": status, "message": format!("{name} {status}"), "extra": extra })
+    let mut test = json!({ "name": name, "status": status, "message": format!("{name} {status}") });
+    test["extra"] = extra;
+    test
 }
 
 fn of_class(class: &str, item: &str) -> Value {
@@ -218,20 +220,19 @@ fn figures_without_and_with_by_hand() {
         let row = found.measures.iter().find(|row| row.measure == measure).unwrap();
         (row.without, row.with, row.difference)
     };
-    use SetMeasureName::*;
-    assert_eq!(of(None, TokensIn), (Some(120.0), Some(320.0), Some(200.0)));
-    assert_eq!(of(None, TokensOut), (Some(10.0), Some(30.0), Some(20.0)));
-    assert_eq!(of(None, Minutes), (Some(1.0), Some(1.5), Some(0.5)));
+    assert_eq!(of(None, SetMeasureName::TokensIn), (Some(120.0), Some(320.0), Some(200.0)));
+    assert_eq!(of(None, SetMeasureName::TokensOut), (Some(10.0), Some(30.0), Some(20.0)));
+    assert_eq!(of(None, SetMeasureName::Minutes), (Some(1.0), Some(1.5), Some(0.5)));
     // The cost of a trial of `b` is unknown, and so is the mean.
-    assert_eq!(of(None, CostUsd), (None, Some(0.25), None));
-    assert_eq!(of(Some("a"), CostUsd), (Some(0.25), Some(0.25), Some(0.0)));
+    assert_eq!(of(None, SetMeasureName::CostUsd), (None, Some(0.25), None));
+    assert_eq!(of(Some("a"), SetMeasureName::CostUsd), (Some(0.25), Some(0.25), Some(0.0)));
     assert_eq!(of(Some("a"), IfKnowledge), (Some(0.0), Some(1.0), Some(1.0)));
     assert_eq!(of(Some("f"), IfKnowledge), (Some(0.0), Some(0.0), Some(0.0)));
-    assert_eq!(of(Some("a"), Gc), (Some(1.0), Some(0.75), Some(-0.25)));
+    assert_eq!(of(Some("a"), SetMeasureName::Gc), (Some(1.0), Some(0.75), Some(-0.25)));
     assert_eq!(of(None, IfConvention), (Some(0.0), Some(1.0), Some(1.0)));
     assert_eq!(of(None, IfReminder).2, Some(0.0));
     // Five of six tasks pass with the skill.
-    close(of(None, Overall).2, 5.0 / 6.0);
+    close(of(None, SetMeasureName::Overall).2, 5.0 / 6.0);
     // The total of items is that of the comparison.
     assert_eq!(
         of(None, IfKnowledge).2,

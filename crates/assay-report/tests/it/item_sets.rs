@@ -21,7 +21,9 @@ const TASKS: Rows<'static> = &[
 
 fn test(name: &str, passed: bool, message: &str, extra: Value) -> Value {
     let status = if passed { "passed" } else { "failed" };
-    json!({ "name": name, "status": status, "message": if passed { "" } else { message }, "extra": extra })
+    let mut test = json!({ "name": name, "status": status, "message": if passed { "" } else { message } });
+    test["extra"] = extra;
+    test
 }
 
 fn item(id: &str, class: &str, line: usize, canary: bool) -> Value {

@@ -393,13 +393,12 @@ fn command_of(item: &Value) -> String {
 /// The exit code that a call's output begins with: `Exit code: 1` and `Process exited with code 1`,
 /// among the first lines, before the output of the command itself.
 fn written_status(text: &str) -> Option<i64> {
-    let head = text.lines().take(STATUS_LINES).take_while(|line| line.trim() != "Output:");
-    head.filter_map(|line| {
+    let mut head = text.lines().take(STATUS_LINES).take_while(|line| line.trim() != "Output:");
+    head.find_map(|line| {
         let rest =
             line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "))?;
         rest.trim().parse().ok()
     })
-    .next()
 }
 
 /// Lines at the beginning of an output that the harness writes.

@@ -13,12 +13,16 @@ const NEW_TURN: &str = "019b7711-9690-7000-8000-000000000002";
 const BEGUN: &str = "2026-01-01T01:00:00.000Z";
 
 fn record(time: &str, kind: &str, payload: Value) -> Value {
-    json!({ "timestamp": time, "type": kind, "payload": payload })
+    let mut record = json!({ "timestamp": time, "type": kind });
+    record["payload"] = payload;
+    record
 }
 
 fn meta(time: &str, id: &str, more: Value) -> Value {
     let mut payload = json!({ "id": id, "timestamp": time, "cwd": "/w", "cli_version": "0.150.0" });
-    payload.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    if let Value::Object(more) = more {
+        payload.as_object_mut().expect("an object").extend(more);
+    }
     record(time, "session_meta", payload)
 }
 

@@ -135,9 +135,17 @@ fn read_row(row: &Value, arm: usize, case: String) -> Result<ResultAttempt, Stri
             name: kind,
         }
     });
+    // What the assertion found, whether or not that was expected.
+    let used = |check: &Value| match check.pointer("/assertion/type").and_then(Value::as_str)? {
+        "skill-used" => check.get("pass").and_then(Value::as_bool),
+        "not-skill-used" => check.get("pass").and_then(Value::as_bool).map(|pass| !pass),
+        _ => None,
+    };
+    let opened = entries(grading, "componentResults").filter_map(used).reduce(|one, other| one || other);
     Ok(ResultAttempt {
         arm,
         case,
+        opened,
         end: if errored { AttemptEnd::Errored(message) } else { AttemptEnd::Graded },
         score: Some(f64::from(u8::from(success))),
         checks: checks.collect(),

@@ -91,9 +91,10 @@ fn with(document: &Value, pointer: &str, value: Value) -> Value {
 
 fn plugin_eval() -> Value {
     let run = |score: f64| {
-        json!({"score": score, "passed": score == 1.0, "costUsd": 0.02, "judgeCostUsd": 0.01, "error": null,
+        let passed = score > 0.99;
+        json!({"score": score, "passed": passed, "costUsd": 0.02, "judgeCostUsd": 0.01, "error": null,
         "skippedPaidGraders": false, "graders": [
-            {"name": "reads", "passed": score == 1.0, "explanation": "found"},
+            {"name": "reads", "passed": passed, "explanation": "found"},
             {"name": "fires", "passed": false, "withOnly": true, "scored": false}]})
     };
     let case = |name: &str| {
@@ -222,7 +223,7 @@ fn nvidia_reports() {
         .replace("- Dataset: 8 evaluation tasks", "- Tasks: 8 evaluation tasks (6 positive, 2 negative)");
     let new = figures(&new);
     assert_eq!(new[0], ("Claude Code".to_owned(), 0.86, 0.23, 0.63, 8, Some(2)));
-    assert_eq!(new[1].3, 0.0);
+    assert!(new[1].3.abs() < 1e-9, "{:?}", new[1]);
     let unavailable = read(&OLD_REPORT.replace("50% (-12%)", "Not available")).unwrap();
     assert_eq!((unavailable.published.len(), summary(&unavailable)), (1, "no-rate".to_owned()));
     let check = |from: &str, to: &str, expected: &str| {
@@ -318,15 +319,15 @@ fn several_inspect_logs_are_arms() {
     assert_eq!(roles, [assay_store::ArmRole::Baseline, assay_store::ArmRole::Treatment]);
     let opened: Vec<Option<bool>> = results.attempts.iter().map(|attempt| attempt.opened).collect();
     assert_eq!(opened[3..], [Some(true), Some(false), Some(false)]);
-    assert_eq!(opened[..3], [Some(false); 3].map(|_: Option<bool>| None));
+    assert_eq!(opened[..3], [None; 3]);
 }
 
 fn promptfoo() -> Value {
+    let label = |prompt: u64| if prompt == 0 { "plain" } else { "with skill" };
     let row = |test: u64, prompt: u64, success: bool| {
-        let label = if prompt == 0 { "plain" } else { "with skill" };
         json!({"promptIdx": prompt, "testIdx": test, "success": success, "score": 0.5,
         "failureReason": u8::from(!success), "latencyMs": 1500, "cost": 0.01, "provider": {"id": "openai:gpt-5", "label": ""}, "vars": {"n": test},
-        "prompt": {"label": label}, "error": null,
+        "prompt": {"label": label(prompt)}, "error": null,
         "gradingResult": {"pass": success, "componentResults": [
             {"pass": success, "reason": "no", "assertion": {"type": "llm-rubric", "provider": "openai:gpt-5-mini"}}]}})
     };
@@ -356,6 +357,10 @@ fn promptfoo_results() {
         &with(&whole, "/results", whole.pointer("/results/results").unwrap().clone()),
         "plain 2, with skill 2",
     );
+    let check_type = format!("{row}/gradingResult/componentResults/0/assertion/type");
+    let opened =
+        check(&with(&whole, &check_type, json!("skill-used")), "plain 2, with skill 2").attempts[0].opened;
+    assert_eq!(opened, Some(false));
     // A repetition has the index of its own and the variables of the others.
     let repeated = with(&whole, "/results/results/2/vars", json!({"n": 0}));
     let cases: std::collections::BTreeSet<String> =

@@ -28,6 +28,7 @@ impl Section {
 }
 
 /// A cell of a table.
+#[derive(Clone)]
 pub(super) struct Cell {
     pub(super) text: String,
     pub(super) href: Option<String>,
