@@ -30,11 +30,7 @@ pub fn note(note: &Note) -> String {
             outcomes(*timed_out, *silent, *infrastructure)
         ),
         Note::OtherModelReplied(replied) => other_model_replied(replied),
-        Note::Scripted { names } => format!(
-            "{} {} replies from a script: the figures are a demonstration and do not measure a model.",
-            names.join(", "),
-            if names.len() == 1 { "takes its" } else { "take their" }
-        ),
+        Note::Scripted { names } => scripted(names),
         Note::Planned(warning) => warning.clone(),
         Note::Imported { origin } => format!(
             "The trials were executed by {origin} and imported. Unknown: skill exposure, and so whether the treatment \
@@ -398,6 +394,14 @@ fn tokens(note: &TokenNote) -> String {
             100.0 * share
         ),
     }
+}
+
+fn scripted(names: &[String]) -> String {
+    format!(
+        "{} {} replies from a script: the figures are a demonstration and do not measure a model.",
+        names.join(", "),
+        if names.len() == 1 { "takes its" } else { "take their" }
+    )
 }
 
 fn known_canaries(arm: &ArmName, known: usize, total: usize) -> String {

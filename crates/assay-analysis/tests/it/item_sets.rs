@@ -226,16 +226,16 @@ fn figures_without_and_with_by_hand() {
     // The cost of a trial of `b` is unknown, and so is the mean.
     assert_eq!(of(None, SetMeasureName::CostUsd), (None, Some(0.25), None));
     assert_eq!(of(Some("a"), SetMeasureName::CostUsd), (Some(0.25), Some(0.25), Some(0.0)));
-    assert_eq!(of(Some("a"), IfKnowledge), (Some(0.0), Some(1.0), Some(1.0)));
-    assert_eq!(of(Some("f"), IfKnowledge), (Some(0.0), Some(0.0), Some(0.0)));
+    assert_eq!(of(Some("a"), SetMeasureName::IfKnowledge), (Some(0.0), Some(1.0), Some(1.0)));
+    assert_eq!(of(Some("f"), SetMeasureName::IfKnowledge), (Some(0.0), Some(0.0), Some(0.0)));
     assert_eq!(of(Some("a"), SetMeasureName::Gc), (Some(1.0), Some(0.75), Some(-0.25)));
-    assert_eq!(of(None, IfConvention), (Some(0.0), Some(1.0), Some(1.0)));
-    assert_eq!(of(None, IfReminder).2, Some(0.0));
+    assert_eq!(of(None, SetMeasureName::IfConvention), (Some(0.0), Some(1.0), Some(1.0)));
+    assert_eq!(of(None, SetMeasureName::IfReminder).2, Some(0.0));
     // Five of six tasks pass with the skill.
     close(of(None, SetMeasureName::Overall).2, 5.0 / 6.0);
     // The total of items is that of the comparison.
     assert_eq!(
-        of(None, IfKnowledge).2,
+        of(None, SetMeasureName::IfKnowledge).2,
         Some(score(&report, CheckSet::If, Some(CheckClass::Knowledge)).difference)
     );
 }
