@@ -83,14 +83,14 @@ fn verdicts_by_number_of_cases() {
 
 #[test]
 fn few_cases_have_no_power_and_a_step_with_its_cost() {
-    let appraisal = appraise(&results(&vec![(&[1.0, 1.0][..], &[0.0, 0.0][..]); 3]));
+    let appraisal = appraise(&results(&[(&[1.0, 1.0][..], &[0.0, 0.0][..]); 3]));
     let ours = &appraisal.ours;
     assert_eq!((ours.tasks, ours.repetitions, ours.power, ours.mde), (3, Some(2), Some(0.0), None));
     assert!(appraisal.missing.contains_key("ours.mde"), "{:?}", appraisal.missing);
     // (2.802)²·(.105 + .063) + 2 = 3.3, and five at least: two more, of four runs each, at 50 cents.
     assert_eq!((appraisal.next.trials, appraisal.next.cost_usd), (Some(8), Some(4.0)));
     assert!(codes(&appraisal).contains(&"few-cases"));
-    let ceiling = appraise(&results(&vec![(&[1.0][..], &[1.0][..]); 6]));
+    let ceiling = appraise(&results(&[(&[1.0][..], &[1.0][..]); 6]));
     assert!(ceiling.next.text.starts_with("write harder cases"), "{}", ceiling.next.text);
     assert!(codes(&ceiling).contains(&"single-attempts"));
 }
@@ -98,7 +98,7 @@ fn few_cases_have_no_power_and_a_step_with_its_cost() {
 /// An errored run that the tool scored counts in its difference and not in ours.
 #[test]
 fn errored_and_skipped_runs_are_no_results() {
-    let mut planted = results(&vec![(&[1.0, 1.0][..], &[0.5, 0.5][..]); 6]);
+    let mut planted = results(&[(&[1.0, 1.0][..], &[0.5, 0.5][..]); 6]);
     planted.published.push(PublishedComparison {
         delta: Some(0.5 - 0.25 / 6.0),
         rounding: 0.5e-4,
@@ -125,7 +125,7 @@ fn errored_and_skipped_runs_are_no_results() {
     planted.attempts[2].end = AttemptEnd::Skipped("cost".to_owned());
     assert!(codes(&appraise(&planted)).contains(&"skips-scored"));
     // Losses in one arm only make the verdict inconclusive: they may be what failed.
-    let mut lopsided = results(&vec![(&[1.0, 1.0][..], &[0.0, 0.0][..]); 8]);
+    let mut lopsided = results(&[(&[1.0, 1.0][..], &[0.0, 0.0][..]); 8]);
     for case in 0..8 {
         lopsided.attempts[4 * case].end = AttemptEnd::Errored("crash".to_owned());
     }
@@ -137,7 +137,7 @@ fn errored_and_skipped_runs_are_no_results() {
 #[test]
 fn what_is_not_comparable_is_a_warning() {
     let check = |change: &dyn Fn(&mut ToolResults), expected: &str| {
-        let mut changed = results(&vec![(&[1.0, 1.0][..], &[0.0, 0.0][..]); 6]);
+        let mut changed = results(&[(&[1.0, 1.0][..], &[0.0, 0.0][..]); 6]);
         assert!(!codes(&appraise(&changed)).contains(&expected), "{expected} without a reason");
         change(&mut changed);
         let appraisal = appraise(&changed);
@@ -229,7 +229,7 @@ fn never_opened_skills_have_a_bound() {
     broken.attempts[3].end = AttemptEnd::Errored("429".to_owned());
     check(&broken, (None, Some("no-baseline")), None);
     // A baseline that differs all the same contradicts it.
-    let mut contradicted = results(&vec![(&[1.0, 1.0][..], &[0.0, 0.0][..]); 30]);
+    let mut contradicted = results(&[(&[1.0, 1.0][..], &[0.0, 0.0][..]); 30]);
     for attempt in contradicted.attempts.iter_mut().filter(|attempt| attempt.arm == 0) {
         attempt.opened = Some(false);
     }
@@ -239,7 +239,7 @@ fn never_opened_skills_have_a_bound() {
 #[test]
 fn arms_have_to_be_told_apart() {
     let check = |change: &dyn Fn(&mut ToolResults), options: AppraisalOptions, expected: &str| {
-        let mut changed = results(&vec![(&[1.0][..], &[0.0][..]); 6]);
+        let mut changed = results(&[(&[1.0][..], &[0.0][..]); 6]);
         change(&mut changed);
         let error = appraise_results(&changed, &options)
             .map(|found| opinion(&found))
@@ -262,7 +262,7 @@ fn arms_have_to_be_told_apart() {
         AppraisalOptions::default(),
         "no case in common",
     );
-    let mut ten = results(&vec![(&[10.0][..], &[0.0][..]); 6]);
+    let mut ten = results(&[(&[10.0][..], &[0.0][..]); 6]);
     none(&mut ten);
     let options = AppraisalOptions { range: (0.0, 10.0), ..named("without") };
     assert_eq!(appraise_results(&ten, &options).unwrap().ours.lift, Some(1.0));
@@ -270,7 +270,7 @@ fn arms_have_to_be_told_apart() {
 
 #[test]
 fn checks_are_counted_over_cases_and_arms() {
-    let mut checked = results(&vec![(&[1.0, 1.0][..], &[0.0, 0.0][..]); 2]);
+    let mut checked = results(&[(&[1.0, 1.0][..], &[0.0, 0.0][..]); 2]);
     for (at, attempt) in checked.attempts.iter_mut().enumerate() {
         let check = |name: &str, passed: bool| assay_store::ResultCheck {
             name: name.to_owned(),
@@ -291,7 +291,7 @@ fn checks_are_counted_over_cases_and_arms() {
 /// A thousand results take far less than the second that is promised, also in a debug build.
 #[test]
 fn a_thousand_results_are_quick() {
-    let many = results(&vec![(&[1.0, 0.0, 1.0, 1.0, 1.0][..], &[0.0, 0.0, 1.0, 0.0, 1.0][..]); 100]);
+    let many = results(&[(&[1.0, 0.0, 1.0, 1.0, 1.0][..], &[0.0, 0.0, 1.0, 0.0, 1.0][..]); 100]);
     let started = std::time::Instant::now();
     assert_eq!(appraise(&many).ours.tasks, 100);
     assert!(started.elapsed().as_secs_f64() < 5.0, "{:?}", started.elapsed());

@@ -136,12 +136,10 @@ pub(crate) fn grade_in_folder(task: &Path) -> io::Result<GradedChecks> {
     let root = tempfile::tempdir()?;
     let copy = |from: &str, to: &str| {
         let (from, to) = (task.join(from), root.path().join(to));
-        match from.is_dir() {
-            true => assay_fs::copy_tree(&from, &to, &assay_fs::Caps::default())
-                .map(|_| ())
-                .map_err(io::Error::other),
-            false => fs::create_dir_all(to),
+        if !from.is_dir() {
+            return fs::create_dir_all(to);
         }
+        assay_fs::copy_tree(&from, &to, &assay_fs::Caps::default()).map(|_| ()).map_err(io::Error::other)
     };
     copy("environment/files", "app")?;
     copy("tests", "tests")?;

@@ -67,6 +67,7 @@ pub(crate) struct NeedsArgs {
 /// --resume. Replies of the model are kept there, so that nothing is asked twice. A skill with a safety
 /// error is refused.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(after_help = "Examples:
   assay draft run skills/xlsx --model openai:gpt-5 --price 1.25,10 --max-usd 5 --stop-after ideas
   assay draft run skills/xlsx --resume --price 1.25,10 --max-usd 5")]

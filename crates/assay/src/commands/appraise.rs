@@ -34,15 +34,12 @@ pub(crate) fn run(args: &AppraiseArgs, settings: &Settings, ui: &Ui) -> Result<S
     if let Some(badge) = &args.badge {
         write_file(badge, &appraisal_badge(&appraisal), ui)?;
     }
-    match args.out.as_deref().filter(|out| *out != Path::new("-")) {
-        Some(out) => {
-            let text = render(&appraisal, format_of(out, settings.format)?, Style::default())?;
-            write_file(out, &text, ui)?;
-        }
-        None => {
-            let text = render(&appraisal, settings.format, ui.style())?;
-            if settings.format == Format::Terminal { ui.out(&text) } else { ui.raw(&text) }?;
-        }
+    if let Some(out) = args.out.as_deref().filter(|out| *out != Path::new("-")) {
+        let text = render(&appraisal, format_of(out, settings.format)?, Style::default())?;
+        write_file(out, &text, ui)?;
+    } else {
+        let text = render(&appraisal, settings.format, ui.style())?;
+        if settings.format == Format::Terminal { ui.out(&text) } else { ui.raw(&text) }?;
     }
     Ok(Status::Done)
 }
