@@ -106,16 +106,6 @@ pub(super) fn leads_aside(lower: &str) -> bool {
     })
 }
 
-/// Whether a heading in lower case leads what is not to be done.
-pub(super) fn leads_prohibitions(lower: &str) -> bool {
-    DONTS.iter().any(|words| lower.starts_with(words))
-}
-
-/// Whether a heading in lower case leads a procedure.
-pub(super) fn leads_procedure(lower: &str) -> bool {
-    PROCEDURES.iter().any(|word| lower.contains(word))
-}
-
 /// A document of a package: its place among the files, and its blocks.
 type ReadDocument<'a> = (usize, &'a SkillFile, Vec<Block>);
 
@@ -325,11 +315,11 @@ impl<'r> Reader<'r> {
         self.sections.push(Section {
             level,
             aside: leads_aside(&lower),
-            forbidden: leads_prohibitions(&lower),
+            forbidden: DONTS.iter().any(|words| lower.starts_with(words)),
             example: lower.starts_with("example")
                 || lower.ends_with("example")
                 || lower.ends_with("examples"),
-            procedure: leads_procedure(&lower),
+            procedure: PROCEDURES.iter().any(|word| lower.contains(word)),
             condition: (opens || lower.ends_with(" only")).then(|| plain.to_owned()),
         });
         self.before.clear();

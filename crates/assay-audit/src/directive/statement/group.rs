@@ -2,6 +2,15 @@
 
 use super::{Statement, TEXT_CAP};
 
+/// What passages stand in together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PassageGroup {
+    /// A list, by its order in the document.
+    List(usize),
+    /// A table, a block of code or a paragraph, by the order of its first block.
+    Block(usize),
+}
+
 /// A passage, with its place.
 #[derive(Debug, Clone)]
 pub(super) struct Passage {
@@ -11,8 +20,8 @@ pub(super) struct Passage {
     pub(super) sections: Vec<usize>,
     /// The title of the innermost.
     pub(super) heading: String,
-    /// Its list, table or block of code, else its paragraph.
-    pub(super) list: usize,
+    /// Its list, table, block of code or paragraph.
+    pub(super) group: PassageGroup,
     /// Its paragraph, item, row or line.
     pub(super) block: usize,
     pub(super) lines: Vec<(usize, usize)>,
@@ -115,14 +124,14 @@ struct Joiner<'e> {
 
 impl Joiner<'_> {
     /// What passages of one run have in common.
-    fn key(&self, passage: &Passage) -> (usize, Vec<usize>, Option<(usize, usize)>) {
+    fn key(&self, passage: &Passage) -> (usize, Vec<usize>, Option<(PassageGroup, usize)>) {
         let depth = match self.reach {
             Reach::Parent => passage.sections.len().min(2),
             Reach::Block | Reach::List | Reach::Section => passage.sections.len(),
         };
         let place = match self.reach {
-            Reach::Block => Some((passage.list, passage.block)),
-            Reach::List => Some((passage.list, 0)),
+            Reach::Block => Some((passage.group, passage.block)),
+            Reach::List => Some((passage.group, 0)),
             Reach::Section | Reach::Parent => None,
         };
         (passage.file, passage.sections[..depth].to_vec(), place)
@@ -188,7 +197,7 @@ mod tests {
             file: 0,
             sections: vec![0, section],
             heading: format!("H{section}"),
-            list,
+            group: PassageGroup::List(list),
             block,
             lines: vec![(line, line)],
             quote: format!("q{line}"),

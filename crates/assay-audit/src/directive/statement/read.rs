@@ -7,11 +7,11 @@ use assay_syntax::blocks::{self, Block, Code, Mark, Role, Text};
 
 use super::super::clause::{mask, sentences};
 use super::super::code::form;
-use super::super::extract::{leads_aside, leads_procedure, leads_prohibitions};
+use super::super::extract::leads_aside;
 use super::super::unit::Names;
 use super::TEXT_CAP;
 use super::code::read_code;
-use super::group::{Extent, Passage, shorten};
+use super::group::{Extent, Passage, PassageGroup, shorten};
 use super::score::{ENOUGH, is_short, score_sentence};
 
 /// Headings of parts that describe rather than tell, in lower case.
@@ -46,30 +46,9 @@ struct Section {
     order: usize,
     title: String,
     aside: bool,
-    tone: SectionTone,
+    /// Whether it describes, so that only clear demands count.
+    descriptive: bool,
     example: bool,
-}
-
-/// How a section speaks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SectionTone {
-    /// It describes, so that only clear demands count.
-    Descriptive,
-    /// Its lists are steps or prohibitions.
-    Demanding,
-    Plain,
-}
-
-impl SectionTone {
-    fn of_title(lower: &str) -> Self {
-        if DESCRIPTIONS.iter().any(|word| lower.starts_with(word)) {
-            Self::Descriptive
-        } else if leads_procedure(lower) || leads_prohibitions(lower) {
-            Self::Demanding
-        } else {
-            Self::Plain
-        }
-    }
 }
 
 /// Reads the passages of one document.
@@ -82,6 +61,8 @@ pub(super) struct StatementReader<'r> {
     extents: &'r mut Vec<Extent>,
     sections: Vec<Section>,
     headings: usize,
+    /// Whether there are headings below those of the first level, whose own text then introduces.
+    has_parts: bool,
     block: usize,
     /// For each list, its items and how many of them are short.
     lists: HashMap<usize, (usize, usize)>,
@@ -117,6 +98,7 @@ impl<'r> StatementReader<'r> {
             found,
             sections: Vec::new(),
             headings: 0,
+            has_parts: false,
             block: 0,
             lists: HashMap::new(),
             joined: None,
@@ -129,10 +111,13 @@ impl<'r> StatementReader<'r> {
     pub(super) fn read_body(&mut self, start: usize) {
         let blocks = blocks::read(self.text, start);
         for block in &blocks {
-            if let Block::Text(Text { role: Role::Item { list, .. }, text, .. }) = block {
+            if let Block::Text(text @ Text { role: Role::Item { list, .. }, .. }) = block {
                 let (items, short) = self.lists.entry(*list).or_default();
                 *items += 1;
-                *short += usize::from(is_short(text));
+                *short += usize::from(is_name(text));
+            }
+            if let Block::Text(Text { role: Role::Heading(level), .. }) = block {
+                self.has_parts |= *level > 1;
             }
         }
         let mut at = 0;
@@ -191,7 +176,7 @@ impl<'r> StatementReader<'r> {
             level,
             order: self.headings,
             aside: leads_aside(&lower),
-            tone: SectionTone::of_title(&lower),
+            descriptive: DESCRIPTIONS.iter().any(|word| lower.starts_with(word)),
             example: lower.starts_with("example") || lower.ends_with("example"),
             title,
         });
@@ -204,29 +189,29 @@ impl<'r> StatementReader<'r> {
 
     /// Points from which a passage counts here: more where the text describes.
     fn threshold(&self) -> i32 {
-        let section = self.sections.last();
-        let describes =
-            section.is_none_or(|section| section.tone == SectionTone::Descriptive || section.level == 1);
-        ENOUGH + i32::from(describes)
+        let introduces = match self.sections.last() {
+            None => self.has_parts,
+            Some(section) => section.descriptive || section.level == 1 && self.has_parts,
+        };
+        ENOUGH + i32::from(introduces)
     }
 
     /// The points that a list item has for its place.
     fn item_points(&self) -> i32 {
         match self.sections.last() {
-            None => 0,
-            Some(section) if section.tone == SectionTone::Descriptive => 0,
-            Some(section) if section.tone == SectionTone::Demanding => 2,
-            Some(_) => 2,
+            None if self.has_parts => 0,
+            Some(section) if section.descriptive => 0,
+            _ => 2,
         }
     }
 
     /// Adds a passage, and gives its place.
-    fn push(&mut self, list: usize, lines: (usize, usize), text: &str, points: i32) -> usize {
+    fn push(&mut self, group: PassageGroup, lines: (usize, usize), text: &str, points: i32) -> usize {
         let passage = Passage {
             file: self.file,
             sections: self.sections.iter().map(|section| section.order).collect(),
             heading: self.sections.last().map_or_else(String::new, |section| section.title.clone()),
-            list,
+            group,
             block: self.block,
             quote: self.quote(lines, text),
             lines: vec![lines],
@@ -261,8 +246,8 @@ impl<'r> StatementReader<'r> {
             return;
         }
         let base = i32::from(text.depth > 0);
-        let list = 1_000_000 + self.block;
-        let last = self.read_sentences(text, base, list);
+        let group = PassageGroup::Block(self.block);
+        let last = self.read_sentences(text, base, group);
         if text.text.trim_end().ends_with(':') {
             self.lead = Some(lead_of(text, last));
         }
@@ -285,9 +270,10 @@ impl<'r> StatementReader<'r> {
             let masked = mask(&text.text, &ranges);
             let points = base + score_sentence(&masked, &text.text);
             let lines = (text.line(0), text.line(text.text.trim_end().len()));
-            (points >= self.threshold()).then(|| self.push(list, lines, &text.text, points))
+            (points >= self.threshold())
+                .then(|| self.push(PassageGroup::List(list), lines, &text.text, points))
         } else {
-            self.read_sentences(text, base.min(1), list)
+            self.read_sentences(text, base.min(1), PassageGroup::List(list))
         };
         self.lead = text.text.trim_end().ends_with(':').then(|| lead_of(text, last));
     }
@@ -315,21 +301,22 @@ impl<'r> StatementReader<'r> {
                 let points = self.item_points() + 1;
                 let words = format!("{} {}", lead.text, text.text.trim());
                 (points >= self.threshold()).then(|| {
-                    let at = self.push(list, (lead.first, lead.last), &words, points);
+                    let at = self.push(PassageGroup::List(list), (lead.first, lead.last), &words, points);
                     self.found[at].add_lines(first, last);
                     at
                 })
             }
             None => {
                 let points = self.item_points();
-                (points >= self.threshold()).then(|| self.push(list, (first, last), &text.text, points))
+                (points >= self.threshold())
+                    .then(|| self.push(PassageGroup::List(list), (first, last), &text.text, points))
             }
         };
         self.joined = Some((list, at.unwrap_or(usize::MAX)));
     }
 
     /// Reads the sentences of a text. A title such as "**Name.**" belongs to the sentence after it. Returns the last passage.
-    fn read_sentences(&mut self, text: &Text, base: i32, list: usize) -> Option<usize> {
+    fn read_sentences(&mut self, text: &Text, base: i32, group: PassageGroup) -> Option<usize> {
         let ranges = code_ranges(text);
         let mut last = None;
         let mut title: Option<usize> = None;
@@ -349,7 +336,7 @@ impl<'r> StatementReader<'r> {
             let lead = words.len() - words.trim_start().len();
             let lines =
                 (text.line(start + lead), text.line(start + words.trim_end().len().saturating_sub(1)));
-            last = Some(self.push(list, lines, words, points));
+            last = Some(self.push(group, lines, words, points));
         }
         last
     }
@@ -359,7 +346,7 @@ impl<'r> StatementReader<'r> {
         if self.is_aside() {
             return;
         }
-        let list = 2_000_000 + self.block;
+        let group = PassageGroup::Block(self.block);
         let mut rows: Vec<(usize, Vec<&Text>)> = Vec::new();
         let mut conditional = false;
         for cell in cells {
@@ -388,7 +375,7 @@ impl<'r> StatementReader<'r> {
             let points = 1 + i32::from(conditional) + strongest.unwrap_or_default();
             if points >= self.threshold() {
                 let line = cells.first().map_or(1, |cell| cell.line(0));
-                self.push(list, (line, line), &words.join(" | "), points);
+                self.push(group, (line, line), &words.join(" | "), points);
             }
         }
     }
@@ -406,14 +393,19 @@ impl<'r> StatementReader<'r> {
             self.found[*at].add_lines(part.first, part.last);
             return;
         }
-        let list = 3_000_000 + self.block;
+        let group = PassageGroup::Block(self.block);
         for part in parts {
             self.block += 1;
             if part.points - i32::from(example) >= ENOUGH {
-                self.push(list, (part.first, part.last), &part.text, part.points);
+                self.push(group, (part.first, part.last), &part.text, part.points);
             }
         }
     }
+}
+
+/// Whether an item is a mere name or noun phrase, which says nothing without its list.
+fn is_name(text: &Text) -> bool {
+    is_short(&text.text) && score_sentence(&mask(&text.text, &code_ranges(text)), &text.text) < ENOUGH
 }
 
 /// Whether a sentence is only a title in bold letters.

@@ -173,7 +173,7 @@ fn points_elsewhere(masked: &str) -> bool {
         || start.starts_with("learn more")
 }
 
-/// Whether the words of a list item are a mere name or noun phrase, too short for a statement of its own.
+/// Whether a text is as short as a name or a noun phrase.
 pub(super) fn is_short(text: &str) -> bool {
     text.split_whitespace().count() <= 6
 }

@@ -47,6 +47,10 @@ fn items_are_statements_and_lists_of_names_are_one() {
         ],
     );
     check(
+        "# T\n\nPots are always dry.\n\n- Name the log `a.txt`.\n- Weigh all pots.\n",
+        &["3 Pots are always dry.", "5 Name the log a.txt.", "6 Weigh all pots."],
+    );
+    check(
         "# T\n\n## Rules\n\nKeep away from the kiln:\n\n- children\n- wet clay\n\nThen wait.\n",
         &["5,7-8 Keep away from the kiln: children; wet clay", "10 Then wait."],
     );
