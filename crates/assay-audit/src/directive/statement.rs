@@ -10,19 +10,18 @@ use super::extract::body_start;
 use super::unit::is_document;
 
 mod code;
+mod found;
 mod group;
 mod read;
 mod score;
 mod verbs;
 
+pub use found::{DocumentExtent, Statement, Statements};
 use group::fit_budget;
 use read::StatementReader;
 
 /// Most bytes of a package's documents that are read, `SKILL.md` first. What exceeds it is left out, by whole lines.
 pub const DOCUMENT_BYTES: usize = super::ask::PROMPT_CAP;
-
-/// Longest text and quote of a statement, in characters.
-const TEXT_CAP: usize = 400;
 
 /// Statements of a package of up to [`SHORT`] bytes, at most. Readers list 15 to 23 for a `SKILL.md` of 3 to 15 KB.
 const STATEMENTS: usize = 30;
@@ -32,39 +31,6 @@ const SHORT: usize = 12 << 10;
 
 /// Bytes of a long package for each further statement: a published list of a package of 85 KB has 65.
 const EACH: usize = 2 << 10;
-
-/// A passage that tells an agent what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement {
-    /// The file of the package that has it.
-    pub file: String,
-    /// Its lines: ranges of first and last line, from 1, in ascending order.
-    pub lines: Vec<(usize, usize)>,
-    /// Words of its first line, unchanged.
-    pub quote: String,
-    /// What it says, without marks.
-    pub text: String,
-}
-
-/// A document of a package, as far as it was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DocumentExtent {
-    /// Its path in the package.
-    pub file: String,
-    /// Its lines.
-    pub lines: usize,
-    /// The last line that was read; 0 where the limit left out the whole file.
-    pub read_to: usize,
-}
-
-/// The statements of a package, and what was read of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Statements {
-    /// In the order of their files and lines.
-    pub statements: Vec<Statement>,
-    /// The documents in the order in which they were read.
-    pub documents: Vec<DocumentExtent>,
-}
 
 /// The documents of a package up to [`DOCUMENT_BYTES`]: each file, with the part of its text that is read.
 pub fn read_documents(skill: &SkillPackage) -> Vec<(DocumentExtent, &str)> {

@@ -1,6 +1,6 @@
 //! Passages of a document, and how neighbours are joined until there are few enough.
 
-use super::{Statement, TEXT_CAP};
+use super::found::{Statement, TEXT_CAP};
 
 /// What passages stand in together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

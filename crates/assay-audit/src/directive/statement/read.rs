@@ -9,8 +9,8 @@ use super::super::clause::{mask, sentences};
 use super::super::code::form;
 use super::super::extract::leads_aside;
 use super::super::unit::Names;
-use super::TEXT_CAP;
 use super::code::read_code;
+use super::found::TEXT_CAP;
 use super::group::{Extent, Passage, PassageGroup, shorten};
 use super::score::{ENOUGH, is_short, score_sentence};
 
