@@ -60,7 +60,7 @@ pub(super) fn list_directives(draft: &Draft) -> Vec<Section> {
             })
             .collect();
         let cells = [id.as_str(), text(&one["question"]), &replies.join("; "), text(&one["verdict"])];
-        probed.rows.push(cells.map(Cell::new).to_vec());
+        probed.rows.push(Vec::from(cells.map(Cell::new)));
     }
     let mut left_out = Section::new("left-out", "Left out");
     left_out.heads = vec!["what", "why"];
