@@ -60,12 +60,7 @@ pub(super) fn list_directives(draft: &Draft) -> Vec<Section> {
             })
             .collect();
         let cells = [id.as_str(), text(&one["question"]), &replies.join("; "), text(&one["verdict"])];
-<<<<<<< HEAD
-<<<<<<< HEAD
-        probed.rows.push(Vec::from(cells.map(Cell::new)));
-=======
         probed.rows.push(cells.into_iter().map(Cell::new).collect());
->>>>>>> bc6360b69731e29178731026c12af2818d182c83
 =======
         probed.rows.push(Vec::from(cells.map(Cell::new)));
 >>>>>>> 75380b193bb87edeeeffe30dfec0a19926e9fa65
