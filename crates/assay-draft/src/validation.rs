@@ -289,10 +289,10 @@ impl Validator<'_> {
         if selection.faults.is_empty() && evidence.blind.is_empty() {
             collector.collect_blind(&mut evidence)?;
             selection = decide_items(&see_items(&items, &evidence), can_repair);
-            if evidence.blind.len() < FEWEST_BLIND {
-                let message = format!("fewer than {FEWEST_BLIND} replies did the work without the skill");
-                selection.faults.push(Fault::new("no-blind-work", message));
-            }
+        }
+        if selection.faults.is_empty() && evidence.blind.len() < FEWEST_BLIND {
+            let message = format!("fewer than {FEWEST_BLIND} replies did the work without the skill");
+            selection.faults.push(Fault::new("no-blind-work", message));
         }
         write_evidence(self.folder, task, &evidence)?;
         if !selection.faults.is_empty() {
