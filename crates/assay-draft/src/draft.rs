@@ -40,8 +40,9 @@ use crate::subject::{
 use crate::tasks::{propose_ideas, write_tasks};
 use crate::validation::validate_tasks;
 
-/// Tasks to propose, if nothing else is said.
-const TASKS: usize = 8;
+/// Tasks to accept, if nothing else is said: with a difference of 0.17 to 0.20 and a standard deviation of 0.19 between tasks,
+/// ten have a power of about 75% (paired t test, two-sided, 5%).
+const TASKS: usize = 10;
 
 /// What a draft is made of, and how far it goes.
 #[derive(Debug, Clone, Copy)]
@@ -142,6 +143,9 @@ impl<'a> OpenDraft<'a> {
                     author.check_cap()?;
                 }
                 begin(&options, &folder, &state, &packages, &intents, events)?;
+                if state.tasks < TASKS {
+                    events.handle_event(&DraftEvent::FewTasks(state.tasks));
+                }
                 lock = Some(folder.lock_folder()?);
             }
             if folder.path_of("needs.json").symlink_metadata().is_err() {

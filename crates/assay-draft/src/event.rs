@@ -114,6 +114,8 @@ pub enum DraftEvent<'a> {
         /// Why.
         reason: &'a str,
     },
+    /// A draft is to have so few tasks that they rarely decide anything.
+    FewTasks(usize),
     /// Ideas are asked for in the place of tasks that fell.
     Refilling {
         /// How many tasks are missing.

@@ -77,7 +77,7 @@ pub(crate) struct DraftRunArgs {
     /// Model that writes tasks, as provider:name [with --resume: the model of the draft]
     #[arg(long, value_name = "PROVIDER:MODEL", required_unless_present = "resume")]
     pub(crate) model: Option<String>,
-    /// Tasks to accept; what falls is replaced, and a verdict needs at least 5 [default: 8]
+    /// Tasks to accept; what falls is replaced, and a verdict needs at least 5 [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=50), conflicts_with = "resume")]
     pub(crate) tasks: Option<u16>,
     /// Accept N tasks more than the draft was to have; give it once
