@@ -41,7 +41,7 @@ use crate::tasks::{propose_ideas, write_tasks};
 use crate::validation::validate_tasks;
 
 /// Tasks to accept, if nothing else is said: with a difference of 0.17 to 0.20 and a standard deviation of 0.19 between tasks,
-/// ten have a power of about 75% (paired t test, two-sided, 5%).
+/// ten have a power of 71% to 84% (paired t test, two-sided, 5%; 20,000 simulated suites).
 const TASKS: usize = 10;
 
 /// What a draft is made of, and how far it goes.

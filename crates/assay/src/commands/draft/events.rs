@@ -95,7 +95,7 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
         }
         DraftEvent::TrialNote(note) => (*note).to_owned(),
         DraftEvent::FewTasks(tasks) => format!(
-            "{} rarely decide anything: ten have a power of about 75% for a difference of 0.17 to 0.20; --tasks asks for more",
+            "{} rarely decide anything: ten have a power of 71% to 84% for a difference of 0.17 to 0.20; --tasks asks for more",
             counted(*tasks, "task", "tasks")
         ),
         DraftEvent::NoCounterfactual(reason) => {
