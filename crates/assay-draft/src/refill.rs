@@ -30,7 +30,8 @@ pub(crate) fn refill_ideas(
     let request = prompts::request_more_ideas(&subject.text, missing, &list_others(folder, &file)?);
     let text = &subject.text;
     let read = |reply: &str| {
-        if assay_syntax::reply::read_document::<serde_json::Value>(reply).is_ok_and(|reply| is_empty(&reply)) {
+        if assay_syntax::reply::read_document::<serde_json::Value>(reply).is_ok_and(|reply| is_empty(&reply))
+        {
             return Ok(ProposedIdeas::default());
         }
         read_ideas(reply, missing, &text.intents, &text.directives).map_err(|error| error.to_string())
