@@ -148,6 +148,13 @@ pub enum DraftEvent<'a> {
     },
     /// No other model than the author's does the work with the skill, or reads the items for fairness.
     NoSecondModel,
+    /// The other model is of the author's family.
+    SameFamily {
+        /// The author.
+        author: &'a str,
+        /// The other model.
+        other: &'a str,
+    },
     /// No model attempts the tasks.
     NoSolver,
     /// Another model solved a task.

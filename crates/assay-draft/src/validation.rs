@@ -5,9 +5,11 @@ use std::path::Path;
 
 use assay_diagnostic::Severity;
 use assay_fs::{Caps, FsError, copy_tree};
+use assay_judge::is_same_family;
 use assay_task::Task;
 use assay_task::check::{self, Context, Finding};
 
+use crate::author::DraftAuthor;
 use crate::error::{DraftError, ErrorCause};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::evidence::{
@@ -58,6 +60,12 @@ pub(crate) fn validate_tasks(
     };
     if models.solver.is_none() && tasks.iter().any(is_open) {
         events.handle_event(&DraftEvent::NoSecondModel);
+    }
+    if let Some(other) = models.solver.map(DraftAuthor::name)
+        && is_same_family(models.author.name(), other)
+        && tasks.iter().any(is_open)
+    {
+        events.handle_event(&DraftEvent::SameFamily { author: models.author.name(), other });
     }
     let result = tasks.iter().try_for_each(|task| {
         let mut validator =

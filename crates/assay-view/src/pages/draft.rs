@@ -4,6 +4,7 @@
 //! another form is left out.
 
 mod directives;
+mod items;
 mod section;
 mod stages;
 

@@ -292,7 +292,8 @@ pub(super) fn task(draft: &Draft, name: &str) -> Option<Vec<Section>> {
     } else {
         review.notes.push("The stage `experiment` writes it.".to_owned());
     }
-    Some(vec![decision, files, checks, review])
+    let items = super::items::list_items(draft, folder, name);
+    Some([decision].into_iter().chain(items).chain([files, checks, review]).collect())
 }
 
 fn faults(value: &Value) -> impl Iterator<Item = Vec<Cell>> {

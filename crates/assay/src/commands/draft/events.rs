@@ -90,6 +90,9 @@ fn describe_event(event: &DraftEvent<'_>) -> String {
             "only the author works on the tasks, so that wrong checks go unnoticed: --solver names another model"
                 .to_owned()
         }
+        DraftEvent::SameFamily { author, other } => {
+            format!("{other} is of the family of {author}: it may share the author's reading of the skill")
+        }
         DraftEvent::NoSolver => {
             "whether another model solves the tasks has not been checked: --solver names one".to_owned()
         }

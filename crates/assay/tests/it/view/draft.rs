@@ -22,6 +22,8 @@ pub(super) fn lab() -> Fixture {
         .file("draft/intents.json", json!({"intents": [{"id": "intent-1", "source": "a.md", "text": "Add."}, {"id": "intent-2", "source": "b.md", "text": HOSTILE}]}).to_string())
         .file("draft/tasks/sums/instruction.md", format!("Add it up. {HOSTILE}\n"))
         .file("draft/tasks/sums/tests/test.sh", "exit 0\n")
+        .file("draft/tasks/sums/tests/items.json", json!({"items": [{"id": "d01", "set": "if", "class": "knowledge", "file": "SKILL.md", "line": 7, "text": HOSTILE, "canary": true}]}).to_string())
+        .file("draft/evidence/sums.json", json!({"blind": [{"met": {"d01": true}}, {"met": {"d01": false}}], "with_skill": [{"met": {"d01": true}}], "dropped": [{"id": "d02", "reason": "unfair: d02: a matter of taste"}], "missing": []}).to_string())
         .file("draft/infeasible/other/instruction.md", "Else.\n")
         .file("draft/proposals/sums.json", json!({"repairs": 1}).to_string())
         .file("draft/validation.json", json!({"tasks": {"sums": {"digest": "d", "repairs": 1, "warnings": [{"code": "few-tests", "message": HOSTILE}]}}}).to_string())
@@ -79,7 +81,19 @@ fn each_stage_has_a_page() {
     check("/draft/tasks/", &["href=\"/draft/tasks/sums/\"", "href=\"/draft/tasks/other/\""]);
     check(
         "/draft/tasks/sums/",
-        &["tests/test.sh", "Add it up.", "few-tests", "1 repair by the model", "# sums"],
+        &[
+            "tests/test.sh",
+            "Add it up.",
+            "few-tests",
+            "1 repair by the model",
+            "# sums",
+            "if, knowledge",
+            "SKILL.md:7",
+            "1 of 2",
+            "1 of 1",
+            "canary",
+            "left out: unfair: d02: a matter of taste",
+        ],
     );
     check("/draft/tasks/other/", &["The folder is infeasible/other.", "oracle-fails"]);
     check("/draft/validation/", &["Accepted, with warnings", "few-tests", "oracle-fails"]);
