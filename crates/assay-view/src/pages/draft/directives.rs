@@ -61,9 +61,6 @@ pub(super) fn list_directives(draft: &Draft) -> Vec<Section> {
             .collect();
         let cells = [id.as_str(), text(&one["question"]), &replies.join("; "), text(&one["verdict"])];
         probed.rows.push(cells.into_iter().map(Cell::new).collect());
-=======
-        probed.rows.push(Vec::from(cells.map(Cell::new)));
->>>>>>> 75380b193bb87edeeeffe30dfec0a19926e9fa65
     }
     let mut left_out = Section::new("left-out", "Left out");
     left_out.heads = vec!["what", "why"];
