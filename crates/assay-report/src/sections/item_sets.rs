@@ -176,7 +176,7 @@ fn figure(measure: SetMeasureName, value: f64, is_difference: bool) -> String {
     match measure {
         _ if measure.is_score() && is_difference => pp(value),
         _ if measure.is_score() => percent(value),
-        SetMeasureName::Minutes => format!("{sign}{size:.1}"),
+        SetMeasureName::Minutes => format!("{sign}{size:.2}"),
         SetMeasureName::CostUsd => format!("{sign}{}", usd(size)),
         _ => format!("{sign}{}", count(size)),
     }
