@@ -1,5 +1,7 @@
 //! The experiments that run the tasks of a draft, as texts of `experiment.toml`.
 
+use std::collections::BTreeSet;
+
 /// The seed of pilots. It is part of the identity of their trials, so none of them counts in an experiment.
 pub const PILOT_SEED: u64 = 1_000_003;
 
@@ -39,8 +41,23 @@ disclosure = "told"
 "#;
 
 /// The experiment of a draft: baseline, the skill as an agent finds it and as it is told of it, and a placebo; if
-/// `has_counterfactual`, also the skill with other names and numbers.
-pub fn experiment(name: &str, has_rubrics: bool, has_counterfactual: bool) -> String {
+/// `has_counterfactual`, also the skill with other names and numbers. `selected_by` are the models whose work without the skill
+/// selected the items.
+pub fn experiment(
+    name: &str,
+    has_rubrics: bool,
+    has_counterfactual: bool,
+    selected_by: &BTreeSet<String>,
+) -> String {
+    let selected: Vec<String> =
+        selected_by.iter().map(|model| toml::Value::from(model.as_str()).to_string()).collect();
+    let selected = match selected.as_slice() {
+        [] => String::new(),
+        models => format!(
+            "selected_by = [{}]   # their work without the skill: the verdict is about what they miss\n",
+            models.join(", ")
+        ),
+    };
     let more = if has_counterfactual { ", \"counterfactual\"" } else { "" };
     let head = format!(
         "# Drafted by assay draft. Replace the model, then: assay plan experiment.toml\n\
@@ -53,7 +70,7 @@ pub fn experiment(name: &str, has_rubrics: bool, has_counterfactual: bool) -> St
          seed = 1\n\
          network = \"none\"\n"
     );
-    head + TOLD + AGENTS + if has_rubrics { JUDGE } else { "" }
+    head + &selected + TOLD + AGENTS + if has_rubrics { JUDGE } else { "" }
 }
 
 /// The attempts of another model than the author's: alternately without and with the skill. `price` is in USD per million

@@ -4,6 +4,7 @@
 //! the headline of IF; convention, which shows that the text was transmitted and is never added to knowledge; reminders,
 //! which are controls with an expected gain of 0; and goal completion, which is a guard.
 
+mod canaries;
 mod evidence;
 mod figures;
 mod scores;
@@ -14,9 +15,11 @@ use serde::Serialize;
 
 use crate::gather::Gathered;
 use crate::judged::pairs;
-use crate::model::{AgentKey, Comparison};
+use crate::model::Comparison;
 use crate::table::Slot;
 
+pub(crate) use canaries::canary_knowledge;
+pub use canaries::{CanaryKnowledge, KnownCanary};
 pub use evidence::{ItemEvidence, ItemSide};
 pub use figures::{SetFigures, SetMeasure, SetMeasureName};
 pub use scores::ItemScore;
@@ -32,35 +35,6 @@ pub struct ItemSets {
     pub items: Vec<ItemEvidence>,
     /// What the baseline knows that nobody can guess; empty without canaries, and if the baseline has the skill.
     pub canaries: Vec<CanaryKnowledge>,
-}
-
-/// The canaries that the baseline of an agent gives without the skill.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CanaryKnowledge {
-    /// Agent, model and sandbox.
-    #[serde(flatten)]
-    pub who: AgentKey,
-    /// The baseline.
-    pub baseline: String,
-    /// Canaries that a trial of the baseline meets.
-    pub known: usize,
-    /// Canaries that a trial of the baseline was checked for.
-    pub total: usize,
-    /// Those that are known.
-    pub items: Vec<KnownCanary>,
-}
-
-/// A canary that the baseline gives.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KnownCanary {
-    /// The directive, else the check.
-    pub item: String,
-    /// The answer, if the verifier says it.
-    pub answer: Option<String>,
-    /// The task of the first trial that gives it.
-    pub task: String,
-    /// The trial.
-    pub trial: assay_store::TrialId,
 }
 
 /// The report on both sets; `None` if no verifier says to which set a check belongs.
@@ -93,13 +67,4 @@ pub(crate) fn item_sets(
         items.extend(evidence::list_items(&view));
     }
     Some(ItemSets { scores, figures, items, canaries: canary_knowledge(run, gathered) })
-}
-
-/// What the baselines of a run know without the skill, agent by agent.
-pub(crate) fn canary_knowledge(run: &RunFolder, gathered: &Gathered) -> Vec<CanaryKnowledge> {
-    let Some(baseline) = run.conditions.first() else { return Vec::new() };
-    if !seen::is_without_skill(run.role_of(baseline)) {
-        return Vec::new();
-    }
-    gathered.tables.iter().filter_map(|table| seen::known_canaries(table, baseline)).collect()
 }

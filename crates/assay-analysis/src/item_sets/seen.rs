@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_store::{CheckSet, ConditionRole, Outcome, RunFolder};
+use assay_store::{Outcome, RunFolder};
 
-use super::{CanaryKnowledge, KnownCanary};
 use crate::checks::SetCheck;
 use crate::judged::Pair;
 use crate::result::TrialResult;
@@ -136,41 +135,4 @@ impl<'a> PairView<'a> {
         }
         found
     }
-}
-
-/// Whether what an agent knows under a condition is not from the skill.
-pub(super) fn is_without_skill(role: ConditionRole) -> bool {
-    matches!(role, ConditionRole::None | ConditionRole::Placebo | ConditionRole::Negative)
-}
-
-/// The canaries that an agent's baseline gives. Tasks that test one directive with one answer have one canary together.
-///
-/// One trial is enough: nobody guesses such an answer.
-pub(super) fn known_canaries(table: &Table, baseline: &str) -> Option<CanaryKnowledge> {
-    let mut found: BTreeMap<(&str, Option<&str>), Option<KnownCanary>> = BTreeMap::new();
-    for (task, slot) in table.cells.get(baseline)? {
-        for result in slot.valid() {
-            let canaries = result.set_checks.iter().filter(|check| check.label.canary);
-            for check in canaries.filter(|check| check.label.set == CheckSet::If) {
-                let known = found.entry((&check.key, check.label.answer.as_deref())).or_default();
-                if known.is_none() && is_met(result, check) == Met::Yes {
-                    *known = Some(KnownCanary {
-                        item: check.key.clone(),
-                        answer: check.label.answer.clone(),
-                        task: task.clone(),
-                        trial: result.trial.clone(),
-                    });
-                }
-            }
-        }
-    }
-    let total = found.len();
-    let items: Vec<KnownCanary> = found.into_values().flatten().collect();
-    (total > 0).then(|| CanaryKnowledge {
-        who: table.who.clone(),
-        baseline: baseline.to_owned(),
-        known: items.len(),
-        total,
-        items,
-    })
 }

@@ -181,6 +181,8 @@ fn each_stage_reads_the_files_of_the_one_before() {
     assert_eq!(end, StagesEnd { has_tasks: true, is_complete: true });
     assert_eq!((model.requests().len(), &host.checked), (14, &checked));
     assert!(case.read("experiment.toml").contains("name = \"ledger-export\""));
+    // The verdict is about what these models miss.
+    assert!(case.read("experiment.toml").contains("\nselected_by = [\""), "{}", case.read("experiment.toml"));
     assert_eq!(case.read("reviews/branches.md"), "review");
     let heard = heard.texts();
     for event in [
