@@ -126,7 +126,7 @@ fn figure_rows(comparison: &AppraisedComparison, appraisal: &Appraisal) -> Vec<R
     );
     let power = ours.power.map(|power| {
         let mde = ours.mde.filter(|mde| *mde <= 1.0);
-        let mde = mde.map_or_else(|| "none".to_owned(), |mde| pp(mde).replace('+', ""));
+        let mde = mde.map_or_else(|| "above 100 pp".to_owned(), |mde| pp(mde).replace('+', ""));
         format!(
             "{} for a lift of {} pp · minimum detectable effect (80% power): {mde}",
             percent(power),

@@ -95,6 +95,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay --store again run examples/agents.toml", Elsewhere("agents")),
     ("assay init experiment my-suite", Elsewhere("docs::guides")),
     ("assay appraise", Elsewhere("appraise")),
+    ("assay report greetings", Elsewhere("appraise")),
     ("assay import results", Elsewhere("appraise")),
     (
         "examples/study/appraise-folder",

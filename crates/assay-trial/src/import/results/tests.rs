@@ -124,7 +124,7 @@ fn claude_plugin_eval() {
     check(&with(&whole, &format!("{run}/skippedPaidGraders"), json!(true)), "with 4 1 skipped, without 4");
     let partial = with(&with(&whole, "/partial", json!(true)), "/partialReason", json!("cost_ceiling"));
     check(&partial, "with 4, without 4, partial (cost_ceiling)");
-    check(&with(&whole, "/cases/0/arms/with", json!([])), "without 4, with 2");
+    check(&with(&whole, "/cases/0/arms/with", json!([])), "with 2, without 4");
     check(&with(&whole, "/cases/0/arms", json!({})), "with 2, without 2, absent one, empty-case");
     check(&with(&whole, "/cases/1/name", json!("one")), "with 4, without 4, duplicate-case");
     let named = check(&with(&whole, "/suite/modelOverride", json!("claude-haiku-4-5")), "with 4, without 4");
@@ -238,7 +238,8 @@ fn nvidia_reports() {
         "| Column |",
         "no live evaluation of an agent, and its verdict PASS rests on none",
     );
-    check("86% (+63%)", "NaN% (+63%)", "");
+    let damaged = read(&OLD_REPORT.replace("86% (+63%)", "NaN% (+63%)")).unwrap();
+    assert_eq!((damaged.published.len(), summary(&damaged)), (1, "no-rate".to_owned()));
     check("## Publication Recommendation", "", "not a known format");
 }
 
