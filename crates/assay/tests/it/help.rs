@@ -41,6 +41,7 @@ fn the_screen_of_assay() {
       worker       Execute trials of a run that another process started
 
     Results:
+      appraise     Get a second opinion on results that another tool recorded
       show         List runs, or show a run's trials or one trial
       view         Show runs, trials, pairs and skills in a browser
       report       Report whether each skill helped in a run
@@ -76,8 +77,8 @@ fn the_screen_of_assay() {
 
               Possible values:
               - terminal: Human-readable text
-              - markdown: Markdown; `report` only
-              - html:     One self-contained page; `report` and `audit show`
+              - markdown: Markdown; `report` and `appraise`
+              - html:     One self-contained page; `report`, `appraise` and `audit show`
               - json:     JSON; some commands print JSON Lines, and their help says
                 so
               - sarif:    SARIF 2.1.0; `lint` only
@@ -185,8 +186,8 @@ fn the_screen_of_assay() {
 
               Possible values:
               - terminal: Human-readable text
-              - markdown: Markdown; `report` only
-              - html:     One self-contained page; `report` and `audit show`
+              - markdown: Markdown; `report` and `appraise`
+              - html:     One self-contained page; `report`, `appraise` and `audit show`
               - json:     JSON; some commands print JSON Lines, and their help says so
               - sarif:    SARIF 2.1.0; `lint` only
               - junit:    JUnit XML; `lint` only
@@ -411,8 +412,8 @@ fn the_screen_of_run() {
 
               Possible values:
               - terminal: Human-readable text
-              - markdown: Markdown; `report` only
-              - html:     One self-contained page; `report` and `audit show`
+              - markdown: Markdown; `report` and `appraise`
+              - html:     One self-contained page; `report`, `appraise` and `audit show`
               - json:     JSON; some commands print JSON Lines, and their help says
                 so
               - sarif:    SARIF 2.1.0; `lint` only
@@ -601,8 +602,8 @@ fn the_screen_of_run() {
 
               Possible values:
               - terminal: Human-readable text
-              - markdown: Markdown; `report` only
-              - html:     One self-contained page; `report` and `audit show`
+              - markdown: Markdown; `report` and `appraise`
+              - html:     One self-contained page; `report`, `appraise` and `audit show`
               - json:     JSON; some commands print JSON Lines, and their help says so
               - sarif:    SARIF 2.1.0; `lint` only
               - junit:    JUnit XML; `lint` only
