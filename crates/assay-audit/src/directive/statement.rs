@@ -10,14 +10,14 @@ use super::extract::body_start;
 use super::unit::is_document;
 
 mod code;
-mod found;
 mod group;
+mod listing;
 mod read;
 mod score;
 mod verbs;
 
-pub use found::{DocumentExtent, Statement, Statements};
 use group::fit_budget;
+pub use listing::{DocumentExtent, Statement, Statements};
 use read::StatementReader;
 
 /// Most bytes of a package's documents that are read, `SKILL.md` first. What exceeds it is left out, by whole lines.

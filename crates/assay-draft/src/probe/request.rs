@@ -13,11 +13,11 @@ const QUESTIONS: usize = 30;
 const PAIRS: usize = 60;
 
 /// Ways of asking: a single wording would measure the wording.
-pub(super) const WAYS: [&str; 3] = [
+pub(super) const WORDINGS: [&str; 3] = [
     "Answer each question below with what you would do by default, if nobody told you anything else.",
     "You do the work below for people who have a usual way to do it, which they have not told you and cannot be asked for. Answer \
      each question with what you think their way is.",
-    "Imagine each piece of work below as finished by a careful specialist. Answer each question with what stands in the result.",
+    "Imagine each piece of work below as finished by a careful specialist. Answer each question with what the result contains.",
 ];
 
 /// A directive that can be asked about: its id, its circumstance, the question and the answer.
@@ -68,7 +68,7 @@ fn gives_away(question: &str, answer: &str) -> bool {
 /// The requests of a way of asking. The order of the questions differs from way to way.
 pub(super) fn request_answers(items: &[ProbeItem], way: usize) -> Vec<Request> {
     let mut items: Vec<&ProbeItem> = items.iter().collect();
-    let turn = items.len() * way / WAYS.len();
+    let turn = items.len() * way / WORDINGS.len();
     items.rotate_left(turn);
     let request = |items: &[&ProbeItem]| {
         let lines: Vec<String> = items
@@ -78,7 +78,7 @@ pub(super) fn request_answers(items: &[ProbeItem], way: usize) -> Vec<Request> {
             })
             .collect();
         let questions = data("QUESTIONS", &lines.join("\n"), &[]);
-        let text = PROBE.fill(&[("way", WAYS[way]), ("questions", &questions)]);
+        let text = PROBE.fill(&[("way", WORDINGS[way]), ("questions", &questions)]);
         Request { system: PROBE_SYSTEM.text.to_owned(), text }
     };
     items.chunks(QUESTIONS).map(request).collect()
@@ -134,7 +134,7 @@ mod tests {
         };
         let items: Vec<ProbeItem> = (1..=31).map(item).collect();
         let mut firsts = Vec::new();
-        for way in 0..WAYS.len() {
+        for way in 0..WORDINGS.len() {
             let requests = request_answers(&items, way);
             assert_eq!(requests.len(), 2);
             let text: String = requests.iter().map(|request| request.text.as_str()).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reply::{read_answers, read_comparisons};
-use super::request::{ComparedPair, ProbeItem, WAYS, request_answers, request_comparisons};
+use super::request::{ComparedPair, ProbeItem, WORDINGS, request_answers, request_comparisons};
 use super::{ProbeRecord, ProbeVerdict, ProbedDirective};
 use crate::author::DraftAuthor;
 use crate::directives::DraftDirective;
@@ -54,7 +54,7 @@ pub(crate) fn probe_directives(
 /// For each item, a reply for each way of asking.
 fn ask_answers(items: &[ProbeItem], measured: &DraftAuthor) -> Result<Vec<Vec<Option<String>>>, DraftError> {
     let mut replies: Vec<Vec<Option<String>>> = vec![Vec::new(); items.len()];
-    for way in 0..WAYS.len() {
+    for way in 0..WORDINGS.len() {
         let mut answers = BTreeMap::new();
         for request in request_answers(items, way) {
             let read = |reply: &str| read_answers(reply).map_err(|error| error.to_string());

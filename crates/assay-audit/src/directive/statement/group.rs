@@ -1,6 +1,6 @@
 //! Passages of a document, and how neighbours are joined until there are few enough.
 
-use super::found::{Statement, TEXT_CAP};
+use super::listing::{Statement, TEXT_CAP};
 
 /// What passages stand in together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub(super) fn shorten(text: &str) -> String {
 
 /// How far passages may stand apart that are joined.
 #[derive(Debug, Clone, Copy)]
-enum Reach {
+enum JoinScope {
     Block,
     List,
     Section,
@@ -94,9 +94,9 @@ enum Reach {
 /// `SKILL.md`, and of these the longest runs. If whole parts of a document are still too many, the strongest are kept.
 pub(super) fn fit_budget(mut passages: Vec<Passage>, extents: &[Extent], budget: usize) -> Vec<Passage> {
     for is_reference in [true, false] {
-        for reach in [Reach::Block, Reach::List, Reach::Section, Reach::Parent] {
+        for scope in [JoinScope::Block, JoinScope::List, JoinScope::Section, JoinScope::Parent] {
             if passages.len() > budget {
-                passages = Joiner { extents, is_reference, reach }.join_runs(passages, budget);
+                passages = Joiner { extents, is_reference, scope }.join_runs(passages, budget);
             }
         }
     }
@@ -114,25 +114,25 @@ pub(super) fn fit_budget(mut passages: Vec<Passage>, extents: &[Extent], budget:
     passages
 }
 
-/// Joins runs of passages within reach.
+/// Joins runs of passages within a scope.
 struct Joiner<'e> {
     extents: &'e [Extent],
     /// Whether those of references are joined, or those of `SKILL.md`.
     is_reference: bool,
-    reach: Reach,
+    scope: JoinScope,
 }
 
 impl Joiner<'_> {
     /// What passages of one run have in common.
     fn key(&self, passage: &Passage) -> (usize, Vec<usize>, Option<(PassageGroup, usize)>) {
-        let depth = match self.reach {
-            Reach::Parent => passage.sections.len().min(2),
-            Reach::Block | Reach::List | Reach::Section => passage.sections.len(),
+        let depth = match self.scope {
+            JoinScope::Parent => passage.sections.len().min(2),
+            JoinScope::Block | JoinScope::List | JoinScope::Section => passage.sections.len(),
         };
-        let place = match self.reach {
-            Reach::Block => Some((passage.group, passage.block)),
-            Reach::List => Some((passage.group, 0)),
-            Reach::Section | Reach::Parent => None,
+        let place = match self.scope {
+            JoinScope::Block => Some((passage.group, passage.block)),
+            JoinScope::List => Some((passage.group, 0)),
+            JoinScope::Section | JoinScope::Parent => None,
         };
         (passage.file, passage.sections[..depth].to_vec(), place)
     }
@@ -168,8 +168,8 @@ impl Joiner<'_> {
         let mut run = run.into_iter();
         let mut joined = run.next()?;
         run.for_each(|passage| joined.join(passage));
-        let whole = matches!(self.reach, Reach::Parent);
-        if !whole && !matches!(self.reach, Reach::Section) {
+        let whole = matches!(self.scope, JoinScope::Parent);
+        if !whole && !matches!(self.scope, JoinScope::Section) {
             return Some(joined);
         }
         let depth = if whole { joined.sections.len().min(2) } else { joined.sections.len() };

@@ -10,8 +10,8 @@ use super::super::code::form;
 use super::super::extract::leads_aside;
 use super::super::unit::Names;
 use super::code::read_code;
-use super::found::TEXT_CAP;
 use super::group::{Extent, Passage, PassageGroup, shorten};
+use super::listing::TEXT_CAP;
 use super::score::{ENOUGH, is_short, score_sentence};
 
 /// Headings of parts that describe rather than tell, in lower case.
