@@ -1,5 +1,6 @@
 //! A draft: the stages in their order, each from the files of the one before.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::directives::{
 };
 use crate::error::{DraftError, Existing, InputFault, SkillFault};
 use crate::event::{DraftEvent, DraftEvents};
-use crate::evidence::EvidenceModels;
+use crate::evidence::{EvidenceModels, read_evidence};
 use crate::experiment;
 use crate::first_message::Redact;
 use crate::folder::{DraftFolder, DraftState, make_folder};
@@ -393,7 +394,13 @@ impl Draft<'_> {
                 "experiment.toml exists: add it to its `conditions`",
             ));
         }
-        self.write_new("experiment.toml", &experiment::experiment(name, has_rubrics, has_copies))
+        let mut selected_by = BTreeSet::new();
+        for task in tasks {
+            let evidence = read_evidence(&self.folder, task)?.unwrap_or_default();
+            selected_by.extend(evidence.blind.into_iter().map(|work| work.model));
+        }
+        let text = experiment::experiment(name, has_rubrics, has_copies, &selected_by);
+        self.write_new("experiment.toml", &text)
     }
 
     /// Writes a file that does not exist: one that was edited stays.

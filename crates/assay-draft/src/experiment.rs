@@ -1,5 +1,7 @@
 //! The experiments that run the tasks of a draft, as texts of `experiment.toml`.
 
+use std::collections::BTreeSet;
+
 /// The seed of pilots. It is part of the identity of their trials, so none of them counts in an experiment.
 pub const PILOT_SEED: u64 = 1_000_003;
 
@@ -39,8 +41,20 @@ disclosure = "told"
 "#;
 
 /// The experiment of a draft: baseline, the skill as an agent finds it and as it is told of it, and a placebo; if
-/// `has_counterfactual`, also the skill with other names and numbers.
-pub fn experiment(name: &str, has_rubrics: bool, has_counterfactual: bool) -> String {
+/// `has_counterfactual`, also the skill with other names and numbers. `selected_by` are the models whose work without the skill chose the items.
+pub fn experiment(
+    name: &str,
+    has_rubrics: bool,
+    has_counterfactual: bool,
+    selected_by: &BTreeSet<String>,
+) -> String {
+    let models: Vec<toml::Value> = selected_by.iter().map(|model| model.as_str().into()).collect();
+    let selected = if models.is_empty() {
+        String::new()
+    } else {
+        let models = toml::Value::from(models);
+        format!("selected_by = {models}   # their work without the skill chose the items\n")
+    };
     let more = if has_counterfactual { ", \"counterfactual\"" } else { "" };
     let head = format!(
         "# Drafted by assay draft. Replace the model, then: assay plan experiment.toml\n\
@@ -49,6 +63,7 @@ pub fn experiment(name: &str, has_rubrics: bool, has_counterfactual: bool) -> St
          suite = [\"tasks/*\"]\n\
          library = [\"skills/*\"]                # a copy of the skill as it was when the draft began\n\
          conditions = [\"none\", \"curated\", \"told\", \"placebo\"{more}]\n\
+         {selected}\
          repetitions = 5\n\
          seed = 1\n\
          network = \"none\"\n"
