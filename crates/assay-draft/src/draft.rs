@@ -396,13 +396,11 @@ impl Draft<'_> {
         }
         let mut selected_by = BTreeSet::new();
         for task in tasks {
-            let evidence = read_evidence(&self.folder, task)?;
-            selected_by.extend(evidence.into_iter().flat_map(|found| found.blind).map(|work| work.model));
+            let evidence = read_evidence(&self.folder, task)?.unwrap_or_default();
+            selected_by.extend(evidence.blind.into_iter().map(|work| work.model));
         }
-        self.write_new(
-            "experiment.toml",
-            &experiment::experiment(name, has_rubrics, has_copies, &selected_by),
-        )
+        let text = experiment::experiment(name, has_rubrics, has_copies, &selected_by);
+        self.write_new("experiment.toml", &text)
     }
 
     /// Writes a file that does not exist: one that was edited stays.

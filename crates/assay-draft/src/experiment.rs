@@ -41,22 +41,19 @@ disclosure = "told"
 "#;
 
 /// The experiment of a draft: baseline, the skill as an agent finds it and as it is told of it, and a placebo; if
-/// `has_counterfactual`, also the skill with other names and numbers. `selected_by` are the models whose work without the skill
-/// selected the items.
+/// `has_counterfactual`, also the skill with other names and numbers. `selected_by` are the models whose work without the skill chose the items.
 pub fn experiment(
     name: &str,
     has_rubrics: bool,
     has_counterfactual: bool,
     selected_by: &BTreeSet<String>,
 ) -> String {
-    let selected: Vec<String> =
-        selected_by.iter().map(|model| toml::Value::from(model.as_str()).to_string()).collect();
-    let selected = match selected.as_slice() {
-        [] => String::new(),
-        models => format!(
-            "selected_by = [{}]   # their work without the skill: the verdict is about what they miss\n",
-            models.join(", ")
-        ),
+    let models: Vec<toml::Value> = selected_by.iter().map(|model| model.as_str().into()).collect();
+    let selected = if models.is_empty() {
+        String::new()
+    } else {
+        let models = toml::Value::from(models);
+        format!("selected_by = {models}   # their work without the skill chose the items\n")
     };
     let more = if has_counterfactual { ", \"counterfactual\"" } else { "" };
     let head = format!(
@@ -66,11 +63,12 @@ pub fn experiment(
          suite = [\"tasks/*\"]\n\
          library = [\"skills/*\"]                # a copy of the skill as it was when the draft began\n\
          conditions = [\"none\", \"curated\", \"told\", \"placebo\"{more}]\n\
+         {selected}\
          repetitions = 5\n\
          seed = 1\n\
          network = \"none\"\n"
     );
-    head + &selected + TOLD + AGENTS + if has_rubrics { JUDGE } else { "" }
+    head + TOLD + AGENTS + if has_rubrics { JUDGE } else { "" }
 }
 
 /// The attempts of another model than the author's: alternately without and with the skill. `price` is in USD per million

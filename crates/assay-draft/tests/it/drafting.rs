@@ -180,9 +180,9 @@ fn each_stage_reads_the_files_of_the_one_before() {
     let end = case.run(true, DraftStage::Experiment, &model, &NO_SOLVER, &mut host, &heard).unwrap();
     assert_eq!(end, StagesEnd { has_tasks: true, is_complete: true });
     assert_eq!((model.requests().len(), &host.checked), (14, &checked));
-    assert!(case.read("experiment.toml").contains("name = \"ledger-export\""));
-    // The verdict is about what these models miss.
-    assert!(case.read("experiment.toml").contains("\nselected_by = [\""), "{}", case.read("experiment.toml"));
+    let experiment = case.read("experiment.toml");
+    assert!(experiment.contains("name = \"ledger-export\""), "{experiment}");
+    assert!(experiment.contains("selected_by = [\"openai:author\"]"), "{experiment}");
     assert_eq!(case.read("reviews/branches.md"), "review");
     let heard = heard.texts();
     for event in [
