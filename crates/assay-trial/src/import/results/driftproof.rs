@@ -66,7 +66,7 @@ impl ResultFormat for DriftproofReceipt {
             measure: "mean score of a judge".to_owned(),
             delta: comparison.get("delta").and_then(Value::as_f64),
             // The difference of two means, each printed with six decimals.
-        rounding: 1.5e-6,
+            rounding: 1.5e-6,
             rule: DeltaRule::ByCase,
             verdict: text_field(json, "verification_level"),
             ..PublishedComparison::default()
