@@ -74,11 +74,11 @@ fn verdicts_by_number_of_cases() {
     check(&[up], "inconclusive design 100 -100..100");
     // n = 3, d = 1, 1, 0: s² = 1/3, t(2) = 4.3027: 4.3027·√(1/9) = 1.434, cut at −.767 and 1.
     check(&[up, up, same], "inconclusive design 67 -100..100");
-    check(&vec![up; 8], "helps - 100 82..100");
-    check(&vec![(up.1, up.0); 8], "harms - -100 -100..-82");
-    check(&vec![same; 40], "negligible - 0 -4..4");
-    check(&[&vec![up; 4][..], &vec![same; 6][..]].concat(), "helps - 40 3..79");
-    check(&[&vec![up; 3][..], &vec![same; 7][..]].concat(), "inconclusive noise 30 -5..68");
+    check(&[up; 8], "helps - 100 82..100");
+    check(&[(up.1, up.0); 8], "harms - -100 -100..-82");
+    check(&[same; 40], "negligible - 0 -4..4");
+    check(&[&[up; 4][..], &[same; 6][..]].concat(), "helps - 40 3..79");
+    check(&[&[up; 3][..], &[same; 7][..]].concat(), "inconclusive noise 30 -5..68");
 }
 
 #[test]

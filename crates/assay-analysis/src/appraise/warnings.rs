@@ -87,7 +87,7 @@ impl Warnings<'_> {
                 .map(|one| one.rounding);
             if (printed - computed).abs() > rounding.fold(0.0, f64::max) + 1e-9 {
                 let text = format!(
-                    "the tool prints a difference of {printed:+.4}, and its own attempts give {computed:+.4} by its own rule"
+                    "the tool prints a difference of {printed:+.6}, and its own attempts give {computed:+.6} by its own rule"
                 );
                 self.add("delta-differs", text);
             }

@@ -65,7 +65,8 @@ impl ResultFormat for DriftproofReceipt {
             arms: Some(("with_skill".to_owned(), "baseline".to_owned())),
             measure: "mean score of a judge".to_owned(),
             delta: comparison.get("delta").and_then(Value::as_f64),
-            rounding: 0.5e-6,
+            // The difference of two means, each printed with six decimals.
+            rounding: 1.5e-6,
             rule: DeltaRule::ByCase,
             verdict: text_field(json, "verification_level"),
             ..PublishedComparison::default()

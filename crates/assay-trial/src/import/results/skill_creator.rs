@@ -252,7 +252,8 @@ fn describe(results: &mut ToolResults, json: &Value) {
         arms: Some(arms),
         measure: "mean pass rate of expectations".to_owned(),
         delta: printed,
-        rounding: if delta.is_some_and(Value::is_string) { 0.005 } else { 0.5e-4 },
+        // The difference of two means that were rounded to four decimals, printed with two where it is text.
+        rounding: 1e-4 + if delta.is_some_and(Value::is_string) { 0.005 } else { 0.5e-4 },
         rule: DeltaRule::ByAttempt,
         ..PublishedComparison::default()
     });

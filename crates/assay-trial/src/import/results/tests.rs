@@ -498,7 +498,7 @@ fn skill_creator_workspaces() {
         "runs": [run("with_skill", 1, 0.9), run("with_skill", 2, 0.8), run("without_skill", 1, 0.35)],
         "run_summary": {"delta": {"pass_rate": "+0.50"}}});
     let results = check(&benchmark, "with_skill 2, without_skill 1");
-    assert_eq!((results.published[0].delta, results.published[0].rounding), (Some(0.5), 0.005));
+    assert_eq!((results.published[0].delta, results.published[0].rounding), (Some(0.5), 0.0051));
     assert!(results.arms[0].models.contains("claude-opus-5"));
     check(
         &with(&benchmark, "/runs/0/result/pass_rate", json!(null)),
