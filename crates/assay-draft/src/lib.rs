@@ -3,7 +3,7 @@
 //! - [`needs`]: what a skill requires of an environment, and whether an evaluation can provide it; [`needs_line`] lists it.
 //! - [`directives`]: what a skill tells an agent, with what an agent does that never saw it.
 //! - [`draft`]: the stages of a draft in their order. [`folder`] has their files, [`host`] what they need of their caller,
-//!   [`event`] what they report.
+//!   [`event`] what they report, and [`event_text`] says it.
 //! - [`prompts`]: what a model is asked.
 //! - [`probe`]: what the model that is to be measured does without the skill.
 //! - [`ideas`]: ideas of tasks, as a model replies with them; [`proposal`]: their files, and task folders made of them.
@@ -26,6 +26,7 @@ pub mod directives;
 pub mod draft;
 pub mod error;
 pub mod event;
+pub mod event_text;
 pub mod evidence;
 pub mod experiment;
 mod first_message;

@@ -93,7 +93,7 @@ pub(crate) struct DraftRunArgs {
     /// Folder with files that tasks may be given, also binary ones
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) inputs: Option<PathBuf>,
-    /// Add the condition counterfactual to the experiment: the skill with other names and numbers
+    /// Also measure a copy of the skill with other names and numbers
     ///
     /// It cannot be known from memory, so it shows what reaches an agent from the skill even if the skill is famous.
     #[arg(long)]
