@@ -6,8 +6,10 @@ mod requests;
 mod skill;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use assay_draft::DraftStage;
+use clap::builder::PossibleValue;
 use clap::{Subcommand, ValueEnum};
 
 pub(crate) use self::directives::DraftDirectivesArgs;
@@ -140,38 +142,24 @@ pub(crate) struct DraftRunArgs {
 }
 
 /// A stage of a draft.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum StageName {
-    /// What the skill requires of an environment: needs.json
-    Needs,
-    /// What the skill tells an agent: directives.json
-    Directives,
-    /// What the model that is to be measured does without the skill: probe.json
-    Probe,
-    /// Ideas of tasks: ideas.json
-    Ideas,
-    /// Task folders: tasks/
-    Tasks,
-    /// Checks in the sandbox and repairs: validation.json, infeasible.json, pilot.toml
-    Validation,
-    /// Attempts of another model: solver.toml, solvers.json
-    Solvers,
-    /// An experiment that is ready to run: experiment.toml, reviews/
-    Experiment,
-}
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StageName(DraftStage);
 
 impl StageName {
     pub(crate) fn stage(self) -> DraftStage {
-        match self {
-            Self::Needs => DraftStage::Needs,
-            Self::Directives => DraftStage::Directives,
-            Self::Probe => DraftStage::Probe,
-            Self::Ideas => DraftStage::Ideas,
-            Self::Tasks => DraftStage::Tasks,
-            Self::Validation => DraftStage::Validation,
-            Self::Solvers => DraftStage::Solvers,
-            Self::Experiment => DraftStage::Experiment,
-        }
+        self.0
+    }
+}
+
+impl ValueEnum for StageName {
+    fn value_variants<'a>() -> &'a [Self] {
+        static STAGES: LazyLock<[StageName; DraftStage::ALL.len()]> =
+            LazyLock::new(|| DraftStage::ALL.map(StageName));
+        &*STAGES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.summary()))
     }
 }
 
