@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_diagnostic::{clean, counted};
 use serde::Serialize;
 
-use crate::directives::{
-    DirectiveClass, DraftDirective, DraftDirectives, FEWEST_MEASURABLE, count_measurable, is_worth_measuring,
-};
+use crate::directives::{DirectiveClass, DraftDirective, DraftDirectives, MeasurableDirectives};
 use crate::error::DraftError;
 use crate::folder::DraftFolder;
 use crate::items::{ItemSet, TaskItems};
@@ -67,7 +65,8 @@ pub(crate) fn read_coverage(folder: &DraftFolder) -> Result<Option<DraftCoverage
     };
     let applied = probe.as_ref().map(|probe| apply_probe(&list.directives, probe));
     let applied = applied.as_ref().unwrap_or(&list.directives);
-    let nothing = (!is_worth_measuring(applied)).then(|| describe_nothing(applied, probe.as_ref()));
+    let shortfall = MeasurableDirectives::count_in(applied).explain_shortfall();
+    let nothing = shortfall.map(|reason| describe_nothing(&reason, applied, probe.as_ref()));
     let probe = probe.map(|probe| {
         let count = |verdict| probe.count_verdicts(&list.directives, verdict);
         ProbeCoverage {
@@ -107,13 +106,8 @@ impl DraftCoverage {
 }
 
 /// Why there is nothing to measure: each directive with what makes it unfit for an item.
-fn describe_nothing(directives: &[DraftDirective], probe: Option<&ProbeRecord>) -> String {
-    let count = count_measurable(directives);
-    let mut text = format!(
-        "nothing to measure: {} that an agent would not follow anyway and that a result shows, at least \
-         {FEWEST_MEASURABLE} are needed\n",
-        counted(count, "directive", "directives")
-    );
+fn describe_nothing(reason: &str, directives: &[DraftDirective], probe: Option<&ProbeRecord>) -> String {
+    let mut text = format!("nothing to measure: {reason}\n");
     for directive in directives {
         let probed = probe.and_then(|probe| probe.find_replies(directive));
         let met = probed.map(|probed| {

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::author::DraftAuthor;
 use crate::directives::{
-    DIRECTIVES_FILE, DraftDirective, DraftDirectives, count_measurable, is_worth_measuring, list_directives,
+    DIRECTIVES_FILE, DraftDirective, DraftDirectives, MeasurableDirectives, list_directives,
     record_infeasible,
 };
 use crate::error::{DraftError, Existing, InputFault, SkillFault};
@@ -326,9 +326,9 @@ impl Draft<'_> {
             None => list.directives,
         };
         let is_last = self.complete(DraftStage::Probe)?;
-        if !is_worth_measuring(&directives) {
-            let (measurable, is_forced) = (count_measurable(&directives), self.options.force);
-            events.handle_event(&DraftEvent::NothingToMeasure { measurable, is_forced });
+        if let Some(reason) = MeasurableDirectives::count_in(&directives).explain_shortfall() {
+            let is_forced = self.options.force;
+            events.handle_event(&DraftEvent::NothingToMeasure { reason: &reason, is_forced });
             if !is_forced {
                 self.is_worthless = true;
                 return stopped(false);

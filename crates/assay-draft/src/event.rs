@@ -75,10 +75,10 @@ pub enum DraftEvent<'a> {
         /// Directives that it does not follow.
         unknown: usize,
     },
-    /// Too few directives can show what the skill is worth.
+    /// The directives cannot show what the skill is worth.
     NothingToMeasure {
-        /// How many can.
-        measurable: usize,
+        /// Why, as a clause.
+        reason: &'a str,
         /// Whether tasks are drafted all the same.
         is_forced: bool,
     },

@@ -68,9 +68,7 @@ pub fn describe_event(event: &DraftEvent<'_>) -> String {
         DraftEvent::NoProbe => {
             "the model to be measured was not asked what it does without the skill: --measured names it".to_owned()
         }
-        DraftEvent::NothingToMeasure { measurable, is_forced: true } => {
-            format!("warning: only {} can show what the skill is worth", counted(*measurable, "directive", "directives"))
-        }
+        DraftEvent::NothingToMeasure { reason, is_forced: true } => format!("warning: {reason}"),
         DraftEvent::NothingToMeasure { .. } => {
             "nothing to measure: no tasks are drafted, and nothing more is spent".to_owned()
         }

@@ -7,7 +7,7 @@ use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
 use crate::complaint::Complaint;
-use crate::directives::{DirectiveClass, DraftDirective};
+use crate::directives::{DirectiveClass, DraftDirective, MeasurableDirectives};
 use crate::items::{FEWEST_ITEMS, MOST_CONTROLS};
 use crate::sources::Intent;
 
@@ -177,7 +177,10 @@ fn choose_directives(idea: &mut Idea, directives: &[DraftDirective]) -> Result<(
             "tests {count} directives that can show what the skill adds, fewer than {FEWEST_ITEMS}"
         ));
     }
-    if !measurable.iter().any(|directive| directive.class == Some(DirectiveClass::Knowledge)) {
+    // A skill of conventions alone is drafted only if somebody insists.
+    let has_knowledge = MeasurableDirectives::count_in(directives).knowledge > 0;
+    if has_knowledge && !measurable.iter().any(|directive| directive.class == Some(DirectiveClass::Knowledge))
+    {
         return Err("tests no directive of the class knowledge".to_owned());
     }
     Ok(())

@@ -3,7 +3,7 @@
 use assay_diagnostic::{clean, counted};
 use serde::Serialize;
 
-use super::worth::FEWEST_MEASURABLE;
+use super::worth::MeasurableDirectives;
 use super::{
     DirectiveClass, DirectiveEvidence, DirectiveLines, DirectiveSource, DraftDirective, DraftDirectives,
 };
@@ -147,11 +147,11 @@ impl DirectivesLine {
         if self.model.is_none() {
             return String::new();
         }
-        let count = self.directives.iter().filter(|one| one.is_measurable).count();
-        if count < FEWEST_MEASURABLE {
-            return format!(
-                "  nothing to measure: {count} that an agent would not follow anyway and that a result shows, at least {FEWEST_MEASURABLE} are needed\n"
-            );
+        let measurable = self.directives.iter().filter(|one| one.is_measurable);
+        let knowledge = measurable.clone().filter(|one| one.class == Some(DirectiveClass::Knowledge)).count();
+        let count = measurable.count();
+        if let Some(reason) = (MeasurableDirectives { count, knowledge }).explain_shortfall() {
+            return format!("  nothing to measure: {reason}\n");
         }
         format!("  {count} that an agent would not follow anyway and that a result shows\n")
     }

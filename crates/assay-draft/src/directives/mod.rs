@@ -25,4 +25,4 @@ pub use list::{DIRECTIVES_FILE, DirectiveFile, DismissedDirective, DraftDirectiv
 pub use reader::DirectivesReader;
 pub use rules::find_directives;
 pub(crate) use stage::{list_directives, requests_of};
-pub use worth::{FEWEST_MEASURABLE, count_measurable, is_worth_measuring};
+pub use worth::{FEWEST_MEASURABLE, MeasurableDirectives};

@@ -116,7 +116,7 @@ pub fn apply_probe(directives: &[DraftDirective], probe: &ProbeRecord) -> Vec<Dr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::directives::{DirectiveEvidence, DirectiveLines, is_worth_measuring};
+    use crate::directives::{DirectiveEvidence, DirectiveLines, MeasurableDirectives};
 
     fn directive(id: &str, known: u8) -> DraftDirective {
         let lines = DirectiveLines::single(3);
@@ -174,10 +174,27 @@ mod tests {
 
     #[test]
     fn a_skill_that_the_model_knows_is_not_worth_measuring() {
-        let directives: Vec<_> = (1..=5).map(|at| directive(&format!("d0{at}"), 1)).collect();
-        assert!(is_worth_measuring(&directives));
+        let check = |directives: &[DraftDirective], expected: Option<&str>| {
+            let found = MeasurableDirectives::count_in(directives).explain_shortfall();
+            let is_expected = match (&found, expected) {
+                (Some(found), Some(expected)) => found.contains(expected),
+                (found, expected) => found.is_none() && expected.is_none(),
+            };
+            assert!(is_expected, "{found:?} is not {expected:?}");
+        };
+        let mut directives: Vec<_> = (1..=5).map(|at| directive(&format!("d0{at}"), 1)).collect();
+        check(&directives, None);
         let known = [("d01", [Some(true); 3]), ("d02", [Some(true); 3])];
-        assert!(!is_worth_measuring(&apply_probe(&directives, &probe(&known))));
-        assert!(is_worth_measuring(&apply_probe(&directives, &probe(&known[..1]))));
+        check(
+            &apply_probe(&directives, &probe(&known)),
+            Some("3 directives that an agent would not follow anyway"),
+        );
+        check(&apply_probe(&directives, &probe(&known[..1])), None);
+        // Conventions show that an agent obeys.
+        directives.iter_mut().for_each(|directive| directive.class = Some(DirectiveClass::Convention));
+        check(
+            &directives,
+            Some("5 directives that an agent would not follow anyway, all of them conventions"),
+        );
     }
 }

@@ -133,8 +133,8 @@ pub(crate) struct DraftRunArgs {
     pub(crate) measured: MeasuredModel,
     /// Draft tasks even if there is nothing to measure
     ///
-    /// A draft ends after its directives, with exit code 1, if fewer than four of them could show what the skill is worth: an
-    /// agent would not follow them anyway, and a result shows whether it did.
+    /// A draft ends after its directives, with exit code 1, if fewer than four of them, or only conventions, could show what the
+    /// skill is worth: an agent would not follow them anyway, and a result shows whether it did.
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
