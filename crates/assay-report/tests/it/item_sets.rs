@@ -130,7 +130,9 @@ fn pages_link_each_side_of_an_item_to_its_trial() {
         assert!(html.contains(&link), "{link}");
     }
     let section = part(&html, TITLE, "<section");
-    for shown in ["IF, knowledge", "GC (guard)", "tokens out", "found: bugs", "knowledge, canary", "SKILL.md:41"] {
+    for shown in
+        ["IF, knowledge", "GC (guard)", "tokens out", "found: bugs", "knowledge, canary", "SKILL.md:41"]
+    {
         assert!(section.contains(shown), "{shown} in {section}");
     }
     assert!(!html.contains("<script"), "{html}");
