@@ -67,7 +67,8 @@ pub(crate) fn read_coverage(folder: &DraftFolder) -> Result<Option<DraftCoverage
     };
     let applied = probe.as_ref().map(|probe| apply_probe(&list.directives, probe));
     let applied = applied.as_ref().unwrap_or(&list.directives);
-    let nothing = (!is_worth_measuring(applied)).then(|| describe_nothing(applied, probe.as_ref()));
+    let nothing = (!is_worth_measuring(applied))
+        .then(|| describe_nothing(count_measurable(applied), &list.directives, probe.as_ref()));
     let probe = probe.map(|probe| {
         let count = |verdict| probe.count_verdicts(&list.directives, verdict);
         ProbeCoverage {
@@ -106,9 +107,8 @@ impl DraftCoverage {
     }
 }
 
-/// Why there is nothing to measure: each directive with what makes it unfit for an item.
-fn describe_nothing(directives: &[DraftDirective], probe: Option<&ProbeRecord>) -> String {
-    let count = count_measurable(directives);
+/// Why there is nothing to measure: how many directives could be items, and what is known of each.
+fn describe_nothing(count: usize, directives: &[DraftDirective], probe: Option<&ProbeRecord>) -> String {
     let mut text = format!(
         "nothing to measure: {} that an agent would not follow anyway and that a result shows, at least \
          {FEWEST_MEASURABLE} are needed\n",
