@@ -1,7 +1,7 @@
 //! Directives: what a skill tells an agent, each with its lines, what an agent that follows it does, and what one does
 //! that never saw it.
 //!
-//! [`find_directives`] finds them by rules, and [`model_list`] asks a model for what only a reader can say.
+//! [`find_directives`] finds them by rules. A model is asked for what only a reader can say.
 //! `directives.json` in the folder of a draft has them. The stages after it read the file, and a person may edit it.
 
 mod directive;
