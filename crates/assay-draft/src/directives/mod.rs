@@ -1,7 +1,7 @@
 //! Directives: what a skill tells an agent, each with its lines, what an agent that follows it does, and what one does
 //! that never saw it.
 //!
-//! [`find_directives`] finds them by rules, and [`stage`] asks a model for what only a reader can say.
+//! [`find_directives`] finds them by rules. A model is asked for what only a reader can say.
 //! `directives.json` in the folder of a draft has them. The stages after it read the file, and a person may edit it.
 
 mod directive;
@@ -9,11 +9,11 @@ mod infeasible;
 mod line;
 mod line_set;
 mod list;
+mod model_list;
 mod reader;
 mod reply;
 mod request;
 mod rules;
-mod stage;
 mod worth;
 
 pub use directive::{DirectiveClass, DirectiveEvidence, DirectiveSource, DraftDirective};
@@ -22,7 +22,12 @@ pub(crate) use infeasible::record_infeasible;
 pub use line::DirectivesLine;
 pub use line_set::{DirectiveLines, LineSetError};
 pub use list::{DIRECTIVES_FILE, DirectiveFile, DismissedDirective, DraftDirectives, RejectedDirective};
+pub(crate) use model_list::{list_directives, requests_of};
 pub use reader::DirectivesReader;
 pub use rules::find_directives;
+<<<<<<< HEAD
 pub(crate) use stage::{list_directives, requests_of};
 pub use worth::{FEWEST_MEASURABLE, MeasurableDirectives};
+=======
+pub use worth::{FEWEST_MEASURABLE, count_measurable, is_worth_measuring};
+>>>>>>> 8c44895856ce413e75e0ac6da5140fc6b3455c15

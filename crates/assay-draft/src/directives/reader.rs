@@ -6,7 +6,7 @@ use assay_audit::directive::SkillPackage;
 use assay_diagnostic::Severity;
 use assay_skill::corpus::Record;
 
-use super::stage::ask_directives;
+use super::model_list::ask_directives;
 use super::{DirectivesLine, DraftDirectives, find_directives};
 use crate::author::DraftAuthor;
 use crate::corpus::read_corpus;

@@ -9,11 +9,11 @@
 //! validated with, does not depend on it.
 
 mod classify;
+mod questions;
 mod record;
 mod reply;
 mod request;
-mod stage;
 
 pub use classify::{ProbeVerdict, classify_matches};
+pub(crate) use questions::probe_directives;
 pub use record::{PROBE_FILE, ProbeRecord, ProbedDirective, apply_probe};
-pub(crate) use stage::probe_directives;

@@ -11,7 +11,7 @@ use assay_test::shared;
 use serde_json::Value;
 
 /// A line of a document.
-type Place = (String, usize);
+type DocumentLine = (String, usize);
 
 /// Shortest piece of a published snippet that is looked for by itself, in letters and digits.
 const PIECE: usize = 18;
@@ -29,9 +29,9 @@ struct Figures {
 }
 
 impl Figures {
-    fn of_list(published: &[BTreeSet<Place>], listed: &[BTreeSet<Place>]) -> Self {
+    fn of_list(published: &[BTreeSet<DocumentLine>], listed: &[BTreeSet<DocumentLine>]) -> Self {
         let delivered: Vec<_> = published.iter().filter(|places| !places.is_empty()).collect();
-        let meets = |one: &BTreeSet<Place>, other: &BTreeSet<Place>| !one.is_disjoint(other);
+        let meets = |one: &BTreeSet<DocumentLine>, other: &BTreeSet<DocumentLine>| !one.is_disjoint(other);
         let mut pairs: Vec<Option<usize>> = vec![None; listed.len()];
         let mut paired = 0;
         for at in 0..delivered.len() {
@@ -102,7 +102,7 @@ fn augment(
 }
 
 /// The directives that rules list, as lines.
-fn list(folder: &Path) -> Vec<BTreeSet<Place>> {
+fn list(folder: &Path) -> Vec<BTreeSet<DocumentLine>> {
     let package = SkillPackage::read(folder).unwrap();
     let found = find_directives("skill", &package);
     let lines =
@@ -111,7 +111,7 @@ fn list(folder: &Path) -> Vec<BTreeSet<Place>> {
 }
 
 /// A list whose entries have lines of `SKILL.md`.
-fn read_lines(path: &Path) -> Vec<BTreeSet<Place>> {
+fn read_lines(path: &Path) -> Vec<BTreeSet<DocumentLine>> {
     let entries: Vec<Value> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let lines = |entry: &Value| {
         let lines: DirectiveLines = entry["lines"].as_str().unwrap().parse().unwrap();
@@ -143,7 +143,7 @@ impl Searched {
         Self { file: file.to_owned(), text, lines }
     }
 
-    fn find(&self, words: &str) -> BTreeSet<Place> {
+    fn find(&self, words: &str) -> BTreeSet<DocumentLine> {
         let at = self.text.find(words);
         let lines = at.map(|at| &self.lines[at..at + words.len()]).unwrap_or_default();
         lines.iter().map(|line| (self.file.clone(), *line)).collect()
@@ -152,7 +152,7 @@ impl Searched {
 
 /// A list whose entries have snippets, joined by dots. A snippet that the documents lack is looked for sentence by sentence:
 /// the documents were edited after the list was made.
-fn read_snippets(path: &Path, documents: &[Searched]) -> Vec<BTreeSet<Place>> {
+fn read_snippets(path: &Path, documents: &[Searched]) -> Vec<BTreeSet<DocumentLine>> {
     let list: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let find =
         |words: &str| documents.iter().flat_map(|document| document.find(words)).collect::<BTreeSet<_>>();

@@ -38,7 +38,7 @@ fn listed() -> String {
     let item = |(at, (quote, answer)): (usize, &(&str, &str))| {
         json!({
             "file": "SKILL.md", "lines": (10 + at).to_string(), "quote": quote, "text": format!("{quote} as said"),
-            "relevant_when": "a page is filed", "question": format!("What is written at point {at}?"),
+            "relevant_when": "a page is finished", "question": format!("What is written at point {at}?"),
             "answer": answer, "default": "report.txt", "class": "convention", "known": 1, "seen_in": "result",
             "readings": [], "requires": null, "doubt": null,
         })
