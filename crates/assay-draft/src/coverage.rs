@@ -65,13 +65,8 @@ pub(crate) fn read_coverage(folder: &DraftFolder) -> Result<Option<DraftCoverage
     };
     let applied = probe.as_ref().map(|probe| apply_probe(&list.directives, probe));
     let applied = applied.as_ref().unwrap_or(&list.directives);
-<<<<<<< HEAD
     let shortfall = MeasurableDirectives::count_in(applied).explain_shortfall();
-    let nothing = shortfall.map(|reason| describe_nothing(&reason, applied, probe.as_ref()));
-=======
-    let nothing = (!is_worth_measuring(applied))
-        .then(|| describe_nothing(count_measurable(applied), &list.directives, probe.as_ref()));
->>>>>>> 8c44895856ce413e75e0ac6da5140fc6b3455c15
+    let nothing = shortfall.map(|reason| describe_nothing(&reason, &list.directives, probe.as_ref()));
     let probe = probe.map(|probe| {
         let count = |verdict| probe.count_verdicts(&list.directives, verdict);
         ProbeCoverage {
@@ -110,19 +105,9 @@ impl DraftCoverage {
     }
 }
 
-<<<<<<< HEAD
-/// Why there is nothing to measure: each directive with what makes it unfit for an item.
+/// Why there is nothing to measure, and what is known of each directive.
 fn describe_nothing(reason: &str, directives: &[DraftDirective], probe: Option<&ProbeRecord>) -> String {
     let mut text = format!("nothing to measure: {reason}\n");
-=======
-/// Why there is nothing to measure: how many directives could be items, and what is known of each.
-fn describe_nothing(count: usize, directives: &[DraftDirective], probe: Option<&ProbeRecord>) -> String {
-    let mut text = format!(
-        "nothing to measure: {} that an agent would not follow anyway and that a result shows, at least \
-         {FEWEST_MEASURABLE} are needed\n",
-        counted(count, "directive", "directives")
-    );
->>>>>>> 8c44895856ce413e75e0ac6da5140fc6b3455c15
     for directive in directives {
         let probed = probe.and_then(|probe| probe.find_replies(directive));
         let met = probed.map(|probed| {

@@ -25,9 +25,4 @@ pub use list::{DIRECTIVES_FILE, DirectiveFile, DismissedDirective, DraftDirectiv
 pub(crate) use model_list::{list_directives, requests_of};
 pub use reader::DirectivesReader;
 pub use rules::find_directives;
-<<<<<<< HEAD
-pub(crate) use stage::{list_directives, requests_of};
 pub use worth::{FEWEST_MEASURABLE, MeasurableDirectives};
-=======
-pub use worth::{FEWEST_MEASURABLE, count_measurable, is_worth_measuring};
->>>>>>> 8c44895856ce413e75e0ac6da5140fc6b3455c15
