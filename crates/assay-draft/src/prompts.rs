@@ -163,7 +163,7 @@ pub fn request_ideas(skill: &SkillText, count: usize) -> Request {
     request_more_ideas(skill, count, &[])
 }
 
-/// Asks for `count` more ideas. `others` are the names of tasks with what became of them.
+/// Asks for `count` more ideas. `others` are the names of tasks, with the end of each.
 pub fn request_more_ideas(skill: &SkillText, count: usize, others: &[Part]) -> Request {
     let count = count.to_string();
     let text = IDEAS.fill(&[

@@ -64,7 +64,7 @@ fn free_name(name: &str, taken: &[Idea]) -> String {
     free.next().unwrap_or_else(|| name.to_owned())
 }
 
-/// Each task and idea so far, with what became of it.
+/// Each task and idea so far, with its end.
 fn list_others(folder: &DraftFolder, file: &DraftIdeas) -> Result<Vec<Part>, DraftError> {
     let infeasible = folder.read_infeasible()?;
     let ideas = file.ideas.iter().map(|idea| {
