@@ -10,7 +10,7 @@ use assay_draft::{DraftError, DraftStage};
 use serde_json::{Value, json};
 
 use crate::fixture::{Folder, Heard, Host, Model, author, running};
-use crate::ledger::{BLIND, BODY, CHECK, SOLVE, directives, fair, file, files, idea, script};
+use crate::ledger::{BLIND, BODY, CHECK, SOLVE, directives, file, files, idea, script};
 
 const INSTRUCTION: &str = "The file /app/sales.csv has the takings of a week. Kim in accounting files a page about them, \
                            /app/NAME.txt, which names the shops with their takings, and the total. Write that page by our \
@@ -357,4 +357,18 @@ fn what_falls_is_replaced_with_its_reason() {
     assert!(asked[1].contains("it fell: answer-given: d05"), "{}", asked[1]);
     assert!(asked[2].contains("--- revenue-2 "), "{}", asked[2]);
     assert_eq!(done.state, "infeasible");
+}
+
+/// A reader's reply that finds nothing unfair.
+fn fair() -> Value {
+    let items: Vec<Value> = ["d01", "d02", "d03", "d04", "d05"]
+        .iter()
+        .map(|id| {
+            json!({
+                "id": id, "demanded": true, "other_way": false, "given_away": false, "same_as": "",
+                "wrong": true, "reason": "",
+            })
+        })
+        .collect();
+    json!({ "items": items })
 }

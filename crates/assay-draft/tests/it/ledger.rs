@@ -165,17 +165,3 @@ pub(crate) fn files(instruction: &str, solution: &str) -> Value {
 pub(crate) fn script(text: &str) -> String {
     json!({"script": text.lines().collect::<Vec<_>>()}).to_string()
 }
-
-/// A reader's reply that finds nothing unfair.
-pub(crate) fn fair() -> Value {
-    let items: Vec<Value> = ["d01", "d02", "d03", "d04", "d05"]
-        .iter()
-        .map(|id| {
-            json!({
-                "id": id, "demanded": true, "other_way": false, "given_away": false, "same_as": "",
-                "wrong": true, "reason": "",
-            })
-        })
-        .collect();
-    json!({ "items": items })
-}
