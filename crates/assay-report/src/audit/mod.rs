@@ -29,13 +29,15 @@ fn arm(audit: &CorpusAudit, arm: &ArmFindings, details: bool, width: usize) -> S
     } else {
         format!("; identical ones counted once: {with} and {without}")
     };
-    let mut text = format!(
-        "{}: {} tasks, {} runs with the skill, {} without{copies}\n\n",
+    let head = format!(
+        "{}: {} tasks, {} runs with the skill, {} without{copies}",
         clean(&arm.arm),
         arm.tasks,
         all.with,
         all.without
     );
+    let mut text = paragraph(&head, 0, 2, width);
+    text.push('\n');
     text.push_str(&adherence::headline(arm, width));
     text.push('\n');
     let mut row = |name: &str, value: &str| {

@@ -234,7 +234,7 @@ fn item_blocks(sets: &ItemSets, labels: &Labels) -> Vec<Block> {
         |item: &&ItemEvidence| item.set == CheckSet::If || item.without.failed > 0 || item.with.failed > 0;
     let shown: Vec<&ItemEvidence> = sets.items.iter().filter(is_shown).collect();
     let mut grid = labels.grid(
-        "Items with what their checks said, and in which trials (`assay show ID`)",
+        "Items with what their checks said, and in which trials (`assay show` has them in full)",
         &["task", "item", "class", "line", "said without", "said with", "trials"],
         &["without", "with"],
     );

@@ -21,8 +21,12 @@ use crate::corpus::Document;
 /// What an index begins with.
 const MAGIC: [u8; 8] = *b"ASSAYIDX";
 
-/// The format's version. An index of another one is refused.
+/// The format's version. An index of a later one is refused. Format 1 has the same layout; its words of Han, Katakana and Hangul are
+/// whole runs, which requests rarely have.
 pub const VERSION: u32 = 2;
+
+/// The earliest format that is read.
+const EARLIEST_VERSION: u32 = 1;
 
 /// Most bytes of a header.
 const HEADER_CAP: u64 = 1 << 16;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::{Bytes, HEADER_CAP, Header, IndexError, IndexFile, MAGIC, Section, Stamp, VERSION, section};
+use super::{Bytes, EARLIEST_VERSION, HEADER_CAP, Header, IndexError, IndexFile, MAGIC, Section, Stamp, VERSION, section};
 use crate::analysis::is_stop_word;
 use crate::corpus::Document;
 use crate::files::read_exact_at;
@@ -49,7 +49,7 @@ impl IndexFile {
             return Err(IndexError::Foreign(path.to_owned()));
         }
         let found = u32::from_le_bytes([v0, v1, v2, v3]);
-        if found != VERSION {
+        if !(EARLIEST_VERSION..=VERSION).contains(&found) {
             return Err(IndexError::Version { path: path.to_owned(), found });
         }
         let length = u64::from(u32::from_le_bytes([l0, l1, l2, l3]));

@@ -101,7 +101,6 @@ const ROWS: &[(&str, How)] = &[
         "examples/study/appraise-folder",
         Not("needs the shared data; appraise::the_study_is_what_its_script_writes runs it"),
     ),
-    ("claude plugin eval", Not(KEY)),
     ("assay import run", Elsewhere("export_run")),
     ("assay export run", Elsewhere("export_run")),
     ("assay import rubric", Elsewhere("rubrics")),
