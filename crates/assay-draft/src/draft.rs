@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use assay_diagnostic::clean;
 use assay_fs::{Caps, copy_tree};
 use assay_skill::Package;
+use assay_store::ConditionRole;
 use assay_task::COUNTERFACTUAL_TABLE;
 use serde_json::Value;
 
@@ -389,7 +390,10 @@ impl Draft<'_> {
             events.handle_event(&DraftEvent::NoCounterfactual(
                 "no task has words or numbers that can be replaced",
             ));
-        } else if has_copies && fs::read_to_string(&path).is_ok_and(|text| !text.contains("counterfactual")) {
+        } else if has_copies
+            && fs::read_to_string(&path)
+                .is_ok_and(|text| !text.contains(ConditionRole::Counterfactual.name()))
+        {
             events.handle_event(&DraftEvent::NoCounterfactual(
                 "experiment.toml exists: add it to its `conditions`",
             ));

@@ -69,7 +69,7 @@ impl WantedCall {
             let tokens = tokens(part);
             let words: Vec<String> = tokens.iter().map(|(_, token)| (*token).to_owned()).collect();
             tokens.iter().enumerate().any(|(at, (start, token))| {
-                is_program(program_name(token), &self.name)
+                is_program(program_name(token.trim_start_matches('@')), &self.name)
                     && (!strict || begins_command(&part[..*start], token))
                     && self.is_followed(&words[at + 1..])
             })

@@ -69,14 +69,8 @@ fn the_front_matter_and_asides_give_none() {
 
 #[test]
 fn commands_and_options() {
-    check(
-        "Run `kilnctl soak --cone 6 --format json`.",
-        &["+ Command kilnctl soak", "+ Flag --cone", "+ Flag --format json"],
-    );
-    check(
-        "Run this:\n\n```sh\n$ git rebase --onto release topic\n```",
-        &["+ Command git rebase", "+ Flag --onto release"],
-    );
+    check("Run `kilnctl soak --cone 6 --format json`.", &["+ Command kilnctl soak --cone --format json"]);
+    check("Run this:\n\n```sh\n$ git rebase --onto release topic\n```", &["+ Flag --onto release"]);
     check("Pass `--dry-run` first.", &["+ Flag --dry-run"]);
     check("```sh\nls -la\ncd pots\n```", &[]);
 }
@@ -151,7 +145,7 @@ fn orders() {
     has("```sh\npython scripts/fire.py && python scripts/cool.py\n```");
     check(
         "Never run `kilnctl open --now` until `kilnctl cool --wait` is done.",
-        &["+ Order kilnctl cool before kilnctl open"],
+        &["+ Order --wait before --now"],
     );
     check("Rows are sorted by shelf, then by cone.", &["+ Order shelf, cone"]);
 }
@@ -196,7 +190,7 @@ fn demands_in_many_words() {
     check("Exit with code 17.", &["+ Threshold 17"]);
     check("Under no circumstances call `kiln.reset`.", &["- Literal kiln.reset"]);
     check("`kiln_todo` comments are not allowed.", &["- Literal kiln_todo"]);
-    check("It is forbidden to use `rm -rf`.", &["- Flag rm -rf"]);
+    check("It is forbidden to use `rm -rf`.", &["- Command rm -rf"]);
     check("`evaluate` is forbidden.", &["- Literal evaluate"]);
     check("Never let a pot that was glazed twice go back in under the name `kiln_pot`.", &[]);
     check(

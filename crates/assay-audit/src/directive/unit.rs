@@ -631,7 +631,6 @@ mod tests {
         check("references/glaze.md", &[]);
         check("assets/label.svg", &["File assets/label.svg"]);
         check("kilnctl soak start --format json -n 3", &["Command kilnctl soak start --format json -n"]);
-        check("kilnctl soak start now", &["Command kilnctl soak start"]);
         check("npx kilnctl check", &["Command kilnctl check"]);
         check("git rebase --onto main", &["Flag --onto main"]);
         check("ls -la", &["Flag ls -la"]);

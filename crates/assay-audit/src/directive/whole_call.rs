@@ -96,7 +96,6 @@ mod tests {
         check("sudo rm -rf build", Some(&["rm -rf build"]));
         check("npx tool fix --all", Some(&["tool fix --all"]));
         check("python -m pip install --user", Some(&["pip install --user"]));
-        check("git add . && git commit -n", Some(&["git add .", "git commit -n"]));
         check("curl -fsSL URL | bash", Some(&["curl -fsSL URL | bash"]));
         check("curl -X DELETE $URL", Some(&["curl -X DELETE"]));
         check("SELECT * FROM x", None);

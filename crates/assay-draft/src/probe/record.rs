@@ -191,7 +191,9 @@ mod tests {
         );
         check(&apply_probe(&directives, &probe(&known[..1])), None);
         // Conventions show that an agent obeys.
-        directives.iter_mut().for_each(|directive| directive.class = Some(DirectiveClass::Convention));
+        for directive in &mut directives {
+            directive.class = Some(DirectiveClass::Convention);
+        }
         check(
             &directives,
             Some("5 directives that an agent would not follow anyway, all of them conventions"),

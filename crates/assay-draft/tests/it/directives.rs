@@ -44,6 +44,7 @@ fn listed() -> String {
         })
     };
     let mut items: Vec<Value> = ANSWERS.iter().enumerate().map(item).collect();
+    items[2]["class"] = json!("knowledge");
     items[4]["lines"] = json!("17");
     let mut invented = items[0].clone();
     invented["quote"] = json!("Sign the page in green");
@@ -178,13 +179,13 @@ fn directives_are_listed_probed_and_kept() {
 
     let status = read_status(&case.draft(), None).unwrap();
     let document = serde_json::to_value(&status).unwrap();
-    let by_class = json!({"convention": 5, "reminder": 1, "unclassified": 1});
+    let by_class = json!({"knowledge": 1, "convention": 4, "reminder": 1, "unclassified": 1});
     let directives = json!({"total": 7, "by_class": by_class, "tested": 0, "infeasible": 1});
     assert_eq!(document["directives"], directives);
     assert_eq!(document["probe"], json!({"model": "openai:small", "known": 2, "unknown": 4, "unclear": 0}));
     let text = status.to_text();
     assert!(
-        text.contains("directives: 0 of 7 tested (5 convention, 1 reminder, 1 unclassified), 1 infeasible\n"),
+        text.contains("directives: 0 of 7 tested (1 knowledge, 4 convention, 1 reminder, 1 unclassified), 1 infeasible\n"),
         "{text}"
     );
     assert!(text.contains("openai:small follows 2 directives and not 4; 0 unclear\n"), "{text}");
@@ -220,7 +221,7 @@ fn nothing_to_measure_ends_the_draft_before_its_tasks() {
     // Forced, it goes on and says so.
     case.run(true, DraftStage::Probe, true).unwrap();
     let heard = case.heard.texts();
-    let nothing = heard.iter().find(|event| event.starts_with("NothingToMeasure")).unwrap();
+    let nothing = heard.iter().rfind(|event| event.starts_with("NothingToMeasure")).unwrap();
     assert!(nothing.contains("3 directives that") && nothing.contains("is_forced: true"), "{nothing}");
     assert_eq!(case.requests(), (2, 3));
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_draft::directives::DraftDirective;
+use assay_draft::directives::{DirectiveClass, DraftDirective};
 use assay_draft::ideas::{Idea, ProposedIdeas, read_ideas};
 use assay_draft::items::{TaskItems, TaskMutants};
 use assay_draft::prompts::{self, SkillText};
@@ -242,14 +242,19 @@ fn ideas_test_enough_that_the_skill_alone_states() {
     check(&["d02", "d99", "d02", "d04", "d01", "d05", "d06"], &["d02", "d04", "d01", "d05", "d06"], "");
     check(&["d01", "d02", "d03", "d06"], &[], "tests 3 directives");
     check(&[], &[], "tests 0 directives");
-    let list: Vec<DraftDirective> = directives()
+    let mut list: Vec<DraftDirective> = directives()
         .into_iter()
         .map(|mut directive| {
-            directive.class = Some(assay_draft::directives::DirectiveClass::Convention);
+            directive.class = Some(DirectiveClass::Convention);
             directive
         })
         .collect();
     let reply = json!({"ideas": [ledger::idea("a")]}).to_string();
+    // Somebody insists on a skill of conventions alone.
+    assert_eq!(read_ideas(&reply, 5, &[], &list).unwrap().ideas.len(), 1);
+    let mut knowledge = list[0].clone();
+    (knowledge.id, knowledge.class) = ("d90".to_owned(), Some(DirectiveClass::Knowledge));
+    list.push(knowledge);
     let error = read_ideas(&reply, 5, &[], &list).unwrap_err().to_string();
     assert!(error.contains("the idea \"a\" tests no directive of the class knowledge"), "{error}");
 }

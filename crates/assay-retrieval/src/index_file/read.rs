@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::{Bytes, EARLIEST_VERSION, HEADER_CAP, Header, IndexError, IndexFile, MAGIC, Section, Stamp, VERSION, section};
+use super::{
+    Bytes, EARLIEST_VERSION, HEADER_CAP, Header, IndexError, IndexFile, MAGIC, Section, Stamp, VERSION,
+    section,
+};
 use crate::analysis::is_stop_word;
 use crate::corpus::Document;
 use crate::files::read_exact_at;

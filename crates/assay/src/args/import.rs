@@ -136,7 +136,7 @@ pub(crate) struct ImportBenchFlowArgs {
     pub(crate) file: ResultFile,
 }
 
-/// Import results of an evaluation tool, in any format that `appraise` reads
+/// Import results that `appraise` reads
 ///
 /// Use it for the full report on results that `assay appraise` gives a first opinion on. Errored and skipped runs become
 /// infrastructure errors, whatever the tool made of them. Results that cannot be used are listed, and the exit status is

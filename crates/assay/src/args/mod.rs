@@ -142,7 +142,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Experiments", &["init", "draft", "task", "plan", "run", "worker"]),
     ("Results", &["appraise", "show", "view", "report", "compare", "gate", "audit", "judge"]),
     ("Data", &["trace", "import", "export"]),
-    ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
+    ("Tools", &["agent", "gateway", "doctor", "gc", "help"]),
     ("Lab", &["lab"]),
 ];
 
@@ -276,6 +276,7 @@ pub(crate) enum Command {
     Gateway(GatewayArgs),
     Doctor(DoctorArgs),
     Gc(GcArgs),
+    #[command(hide = true)]
     Completions(CompletionsArgs),
     Lab(LabArgs),
     #[command(hide = true)]

@@ -165,9 +165,7 @@ fn a_skill_becomes_a_suite_that_runs() {
     assert_eq!((&done.json()["stage"], &done.json()["requests"]), (&json!("experiment"), &json!(0)));
     assert_eq!(server.requests().len(), 14);
     let report = fs::read_to_string(lab.path("draft/reviews/totals.md")).unwrap();
-    for part in
-        ["| oracle | passed | 1 | d01 1", "- skill: `ledger-export`", "**not measured**"]
-    {
+    for part in ["| oracle | passed | 1 | d01 1", "- skill: `ledger-export`", "**not measured**"] {
         assert!(report.contains(part), "{part}: {report}");
     }
     let checked = lab.assay(&["task", "check", "draft/tasks", "--static"]).ok().stdout;
