@@ -107,6 +107,10 @@ impl Decoder for RolloutLog {
         if let Some(rest) = self.gate.as_mut().map(ReplayGate::take_rest) {
             self.close_gate(rest, out);
         }
+        // A session that names no model of its own goes on with that of its origin.
+        if let Some(model) = &self.model {
+            out.head.agent.model_name.get_or_insert_with(|| model.clone());
+        }
     }
 }
 
@@ -129,9 +133,6 @@ impl RolloutLog {
         }
         for record in before {
             self.read_record(&record, out);
-        }
-        if let Some(model) = &self.model {
-            out.head.agent.model_name.get_or_insert_with(|| model.clone());
         }
     }
 
