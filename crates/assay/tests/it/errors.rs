@@ -66,7 +66,7 @@ fn no_toml() {
 #[test]
 fn an_unknown_condition() {
     insta::assert_snapshot!(mistyped("\"curated\"]", "\"currated\"]"), @r#"
-    error: experiment.toml:5:14: unknown condition "currated": expected one of none, curated, placebo, documents[:DIR], plain, negative, full, plus-related, plus-unrelated, self-generated, generated-from-task[:DIR], generated-from-docs[:DIR], generated-from-runs[:DIR], version:DIR|GITREF
+    error: experiment.toml:5:14: unknown condition "currated": expected one of none, curated, placebo, documents[:DIR], plain, negative, full, plus-related, plus-unrelated, self-generated, generated-from-task[:DIR], generated-from-docs[:DIR], generated-from-runs[:DIR], version:DIR|GITREF, counterfactual
       5 | conditions = ["none", "currated"]
         |              ^
     "#);

@@ -28,43 +28,42 @@ fn the_screen_of_assay() {
     Usage: assay [OPTIONS] <COMMAND>
 
     Skills:
-      lint         Lint skills: per-client validity, safety and quality rules
-      search       Find the skills that fit a request
-      route        Show which skill would be chosen for a request
+      lint      Lint skills: per-client validity, safety and quality rules
+      search    Find the skills that fit a request
+      route     Show which skill would be chosen for a request
 
     Experiments:
-      init         Write a new experiment, task or CI workflow
-      draft        Draft an evaluation from a skill
-      task         Check tasks, or run one task once
-      plan         Forecast an experiment's cost and statistical power
-      run          Run an experiment: agents with and without skills
-      worker       Execute trials of a run that another process started
+      init      Write a new experiment, task or CI workflow
+      draft     Draft an evaluation from a skill
+      task      Check tasks, or run one task once
+      plan      Forecast an experiment's cost and statistical power
+      run       Run an experiment: agents with and without skills
+      worker    Execute trials of a run that another process started
 
     Results:
-      appraise     Get a second opinion on results that another tool recorded
-      show         List runs, or show a run's trials or one trial
-      view         Show runs, trials, pairs and skills in a browser
-      report       Report whether each skill helped in a run
-      compare      Compare two runs, condition by condition
-      gate         Decide whether changed skills meet a policy
-      audit        Show how a skill changed agents' behavior
-      judge        Check rubrics, and measure the errors of judges
+      appraise  Get a second opinion on results that another tool recorded
+      show      List runs, or show a run's trials or one trial
+      view      Show runs, trials, pairs and skills in a browser
+      report    Report whether each skill helped in a run
+      compare   Compare two runs, condition by condition
+      gate      Decide whether changed skills meet a policy
+      audit     Show how a skill changed agents' behavior
+      judge     Check rubrics, and measure the errors of judges
 
     Data:
-      trace        Convert, show and summarize agent transcripts
-      import       Import trials that another harness executed
-      export       Export the store's results for other tools
+      trace     Convert, show and summarize agent transcripts
+      import    Import trials that another harness executed
+      export    Export the store's results for other tools
 
     Tools:
-      agent        Install, list and test CLI agents
-      gateway      Run a metering proxy between an agent and its model
-      doctor       Check the environment and suggest fixes
-      gc           Remove unreferenced data and leftovers of crashed runs
-      completions  Write shell completions or man pages
-      help         Print this message or the help of the given subcommand(s)
+      agent     Install, list and test CLI agents
+      gateway   Run a metering proxy between an agent and its model
+      doctor    Check the environment and suggest fixes
+      gc        Remove unreferenced data and leftovers of crashed runs
+      help      Print this message or the help of the given subcommand(s)
 
     Lab:
-      lab          Evaluate assay itself and reproduce published results
+      lab       Evaluate assay itself and reproduce published results
 
     Global options:
           --store <DIR>
@@ -78,7 +77,8 @@ fn the_screen_of_assay() {
               Possible values:
               - terminal: Human-readable text
               - markdown: Markdown; `report` and `appraise`
-              - html:     One self-contained page; `report`, `appraise` and `audit show`
+              - html:     One self-contained page; `report`, `appraise` and `audit
+                show`
               - json:     JSON; some commands print JSON Lines, and their help says
                 so
               - sarif:    SARIF 2.1.0; `lint` only
@@ -138,42 +138,42 @@ fn the_screen_of_assay() {
     Usage: assay [OPTIONS] <COMMAND>
 
     Skills:
-      lint         Lint skills: per-client validity, safety and quality rules
-      search       Find the skills that fit a request
-      route        Show which skill would be chosen for a request
+      lint      Lint skills: per-client validity, safety and quality rules
+      search    Find the skills that fit a request
+      route     Show which skill would be chosen for a request
 
     Experiments:
-      init         Write a new experiment, task or CI workflow
-      draft        Draft an evaluation from a skill
-      task         Check tasks, or run one task once
-      plan         Forecast an experiment's cost and statistical power
-      run          Run an experiment: agents with and without skills
-      worker       Execute trials of a run that another process started
+      init      Write a new experiment, task or CI workflow
+      draft     Draft an evaluation from a skill
+      task      Check tasks, or run one task once
+      plan      Forecast an experiment's cost and statistical power
+      run       Run an experiment: agents with and without skills
+      worker    Execute trials of a run that another process started
 
     Results:
-      show         List runs, or show a run's trials or one trial
-      view         Show runs, trials, pairs and skills in a browser
-      report       Report whether each skill helped in a run
-      compare      Compare two runs, condition by condition
-      gate         Decide whether changed skills meet a policy
-      audit        Show how a skill changed agents' behavior
-      judge        Check rubrics, and measure the errors of judges
+      appraise  Get a second opinion on results that another tool recorded
+      show      List runs, or show a run's trials or one trial
+      view      Show runs, trials, pairs and skills in a browser
+      report    Report whether each skill helped in a run
+      compare   Compare two runs, condition by condition
+      gate      Decide whether changed skills meet a policy
+      audit     Show how a skill changed agents' behavior
+      judge     Check rubrics, and measure the errors of judges
 
     Data:
-      trace        Convert, show and summarize agent transcripts
-      import       Import trials that another harness executed
-      export       Export the store's results for other tools
+      trace     Convert, show and summarize agent transcripts
+      import    Import trials that another harness executed
+      export    Export the store's results for other tools
 
     Tools:
-      agent        Install, list and test CLI agents
-      gateway      Run a metering proxy between an agent and its model
-      doctor       Check the environment and suggest fixes
-      gc           Remove unreferenced data and leftovers of crashed runs
-      completions  Write shell completions or man pages
-      help         Print this message or the help of the given subcommand(s)
+      agent     Install, list and test CLI agents
+      gateway   Run a metering proxy between an agent and its model
+      doctor    Check the environment and suggest fixes
+      gc        Remove unreferenced data and leftovers of crashed runs
+      help      Print this message or the help of the given subcommand(s)
 
     Lab:
-      lab          Evaluate assay itself and reproduce published results
+      lab       Evaluate assay itself and reproduce published results
 
     Global options:
           --store <DIR>
@@ -413,7 +413,8 @@ fn the_screen_of_run() {
               Possible values:
               - terminal: Human-readable text
               - markdown: Markdown; `report` and `appraise`
-              - html:     One self-contained page; `report`, `appraise` and `audit show`
+              - html:     One self-contained page; `report`, `appraise` and `audit
+                show`
               - json:     JSON; some commands print JSON Lines, and their help says
                 so
               - sarif:    SARIF 2.1.0; `lint` only

@@ -436,14 +436,15 @@ fn the_screens_of_errors() {
     error: experiment.toml:5:14: unknown condition "curatd": expected one of none,
       curated, placebo, documents[:DIR], plain, negative, full, plus-related,
       plus-unrelated, self-generated, generated-from-task[:DIR],
-      generated-from-docs[:DIR], generated-from-runs[:DIR], version:DIR|GITREF
+      generated-from-docs[:DIR], generated-from-runs[:DIR], version:DIR|GITREF,
+      counterfactual
       5 | conditions = ["none", "curatd"]
         |              ^
     "#);
     insta::assert_snapshot!(wide, @r#"
     error: experiment.toml:5:14: unknown condition "curatd": expected one of none, curated, placebo, documents[:DIR], plain,
       negative, full, plus-related, plus-unrelated, self-generated, generated-from-task[:DIR], generated-from-docs[:DIR],
-      generated-from-runs[:DIR], version:DIR|GITREF
+      generated-from-runs[:DIR], version:DIR|GITREF, counterfactual
       5 | conditions = ["none", "curatd"]
         |              ^
     "#);
