@@ -25,11 +25,22 @@ pub(super) fn is_act(unit: &Unit) -> bool {
 
 /// One act before another.
 pub(super) fn sequence(first: &Unit, then: &Unit) -> Option<Unit> {
-    (is_act(first) && is_act(then) && first.subject != then.subject).then(|| Unit {
+    let (before, after) = (act_name(first), act_name(then));
+    (is_act(first) && is_act(then) && before != after).then(|| Unit {
         kind: Kind::Order,
-        subject: format!("{} before {}", first.subject, then.subject),
+        subject: format!("{before} before {after}"),
         probe: Probe::Sequence { first: Box::new(first.probe.clone()), then: Box::new(then.probe.clone()) },
     })
+}
+
+/// What an act is called in an order: of an option, the call that has it.
+fn act_name(unit: &Unit) -> String {
+    match (unit.kind, &unit.probe) {
+        (Kind::Flag, Probe::Command { program, words }) => {
+            std::iter::once(program).chain(words).map(String::as_str).collect::<Vec<_>>().join(" ")
+        }
+        _ => unit.subject.clone(),
+    }
 }
 
 /// Whether a unit is something that is run. Of names an arrow says what becomes of them.

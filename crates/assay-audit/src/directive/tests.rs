@@ -145,7 +145,7 @@ fn orders() {
     has("```sh\npython scripts/fire.py && python scripts/cool.py\n```");
     check(
         "Never run `kilnctl open --now` until `kilnctl cool --wait` is done.",
-        &["+ Order --wait before --now"],
+        &["+ Order kilnctl cool --wait before kilnctl open --now"],
     );
     check("Rows are sorted by shelf, then by cone.", &["+ Order shelf, cone"]);
 }
@@ -213,7 +213,7 @@ fn demands_in_many_words() {
     assert!(matches!(found.probe, Probe::Layout(_)) && found.modality == Modality::Forbidden);
     let found = only("Never pass `--force` on shared shelves.");
     assert_eq!(found.condition.as_deref(), Some("on shared shelves"));
-    let order = "+ Order kilnctl drain before kilnctl cool".to_owned();
+    let order = "+ Order kilnctl drain --all before kilnctl cool --all".to_owned();
     assert!(shown("Run `kilnctl drain --all`. Then run `kilnctl cool --all`.").contains(&order));
     let files = "Do this in order:\n\n1. Write `out/a.csv`.\n2. Write `out/b.csv`.";
     assert!(shown(files).contains(&"+ Order out/a.csv before out/b.csv".to_owned()));

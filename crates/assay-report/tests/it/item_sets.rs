@@ -129,7 +129,7 @@ fn pages_link_each_side_of_an_item_to_its_trial() {
         let link = format!("<a href=\"/{}#all rows\">", side.trial.as_ref().unwrap().short());
         assert!(html.contains(&link), "{link}");
     }
-    // The title stands in the list of contents first.
+    // The list of contents has the title, too.
     let section = html.splitn(3, TITLE).nth(2).unwrap().split("</section>").next().unwrap();
     for shown in
         ["IF, knowledge", "GC (guard)", "tokens out", "found: bugs", "knowledge, canary", "SKILL.md:41"]
