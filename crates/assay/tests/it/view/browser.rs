@@ -77,6 +77,7 @@ fn pages_of_a_draft_work_with_and_without_scripts() {
     let expected = [
         "/",
         "/draft/",
+        "/draft/directives/",
         "/draft/experiment/",
         "/draft/headroom/",
         "/draft/ideas/",
