@@ -78,7 +78,7 @@ impl HarborStep {
         self.exception.is_some()
     }
 
-    /// What the step came to by itself; `None` if it was cancelled.
+    /// The outcome of the step alone; `None` if it was cancelled.
     fn outcome(&self) -> Option<Outcome> {
         if !self.tampered.is_empty() {
             return Some(Outcome::Tampered);
