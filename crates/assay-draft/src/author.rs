@@ -25,10 +25,25 @@ const RULES: AskRules = AskRules {
     unreadable: UnreadableReplies::Keep,
 };
 
-/// What the models of a draft have spent, each at its own price.
-type Accounts = Arc<Mutex<Vec<Arc<CostCap>>>>;
+/// What a draft has spent: its models, each at its own price, and trials.
+#[derive(Debug, Default)]
+struct DraftAccounts {
+    models: Mutex<Vec<Arc<CostCap>>>,
+    /// The cost of all trials of the draft in USD, as far as it is known.
+    trials: Mutex<f64>,
+}
 
-/// The cap of a draft over the requests to all of its models. They are asked one after another.
+impl DraftAccounts {
+    fn sum_costs(&self) -> f64 {
+        let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let trials = *self.trials.lock().unwrap_or_else(PoisonError::into_inner);
+        models.iter().filter_map(|account| account.cost_usd()).sum::<f64>() + trials
+    }
+}
+
+type Accounts = Arc<DraftAccounts>;
+
+/// The cap of a draft over its trials and the requests to all of its models. They are executed one after another.
 #[derive(Debug)]
 struct SharedCap {
     accounts: Accounts,
@@ -44,18 +59,13 @@ impl AskBudget for SharedCap {
         cancel: &AtomicBool,
     ) -> Result<Box<dyn ReservedCost + '_>, NotReserved> {
         if let Some(cap) = self.own.caps().usd {
-            let (next, spent) = (self.own.max_cost(question, rules), sum_costs(&self.accounts));
+            let (next, spent) = (self.own.max_cost(question, rules), self.accounts.sum_costs());
             if spent + next > cap {
                 return Err(CapReached::Usd { cap, spent, next }.into());
             }
         }
         self.own.reserve_cost(model, question, rules, cancel)
     }
-}
-
-fn sum_costs(accounts: &Accounts) -> f64 {
-    let accounts = accounts.lock().unwrap_or_else(PoisonError::into_inner);
-    accounts.iter().filter_map(|account| account.cost_usd()).sum()
 }
 
 /// A model that is asked for a draft, with the folder of its replies: the one that writes it, or another.
@@ -91,7 +101,7 @@ impl DraftAuthor {
         progress: AskProgress,
     ) -> Self {
         let cap = Arc::new(cap);
-        accounts.lock().unwrap_or_else(PoisonError::into_inner).push(cap.clone());
+        accounts.models.lock().unwrap_or_else(PoisonError::into_inner).push(cap.clone());
         let budget = Arc::new(SharedCap { accounts: accounts.clone(), own: cap.clone() });
         let asker =
             Asker::new(Arc::new(FolderCache::new(&folder)), budget, RULES).report_with(progress.clone());
@@ -124,9 +134,19 @@ impl DraftAuthor {
         self.model.name()
     }
 
-    /// What the requests to all models of the draft cost in USD, unless prices are unknown.
+    /// What the trials of the draft and the requests to all of its models cost in USD, unless prices are unknown.
     pub fn sum_cost(&self) -> Option<f64> {
-        self.cap.cost_usd().map(|_| sum_costs(&self.accounts))
+        self.cap.cost_usd().map(|_| self.accounts.sum_costs())
+    }
+
+    /// Says what all trials of the draft cost in USD, as far as it is known.
+    pub(crate) fn set_trial_cost(&self, usd: f64) {
+        *self.accounts.trials.lock().unwrap_or_else(PoisonError::into_inner) = usd;
+    }
+
+    /// What is left of a cap in USD.
+    pub(crate) fn left_of(&self, cap: f64) -> f64 {
+        (cap - self.accounts.sum_costs()).max(0.0)
     }
 
     /// The cap, and what was spent.

@@ -27,8 +27,8 @@ pub(crate) struct DirectiveCoverage {
 #[derive(Debug, Serialize)]
 pub(crate) struct ProbeCoverage {
     model: String,
-    known: usize,
-    unknown: usize,
+    pub(crate) known: usize,
+    pub(crate) unknown: usize,
     unclear: usize,
 }
 

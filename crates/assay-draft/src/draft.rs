@@ -24,23 +24,25 @@ use crate::event::{DraftEvent, DraftEvents};
 use crate::evidence::{EvidenceModels, read_evidence};
 use crate::experiment;
 use crate::first_message::Redact;
-use crate::folder::{DraftFolder, DraftState, make_folder};
+use crate::folder::{DraftFolder, DraftState, HEADROOM_FILE, make_folder, read_headroom};
 use crate::forecast::{DraftForecast, forecast_draft};
 use crate::host::DraftHost;
 use crate::ideas::Idea;
 use crate::input_files::{copy_inputs, list_inputs};
 use crate::intents::{DraftIntents, read_intents};
+use crate::pilot::{ATTEMPTS_FILE, PilotModel, PilotRecord, PilotStage};
 use crate::probe::{apply_probe, probe_directives};
 use crate::prompts::versions;
 use crate::refill::{MOST_REFILLS, refill_ideas};
-use crate::solvers::{SolverOptions, check_payment, check_solver, run_solvers};
+use crate::solvers::{SolverOptions, check_payment, check_solver, has_solver, run_solvers};
 use crate::sources::Intent;
 use crate::stages::DraftStage;
 use crate::subject::{
     DraftSubject, describe_packages, describe_subject, digest_of, folders_of, names_of, open_skill,
 };
 use crate::tasks::{propose_ideas, write_tasks};
-use crate::validation::validate_tasks;
+use crate::trials::sum_trial_costs;
+use crate::validation::{settle_faulty, validate_tasks};
 
 /// Tasks to accept, if nothing else is said: with a difference of 0.17 to 0.20 and a standard deviation of 0.19 between tasks,
 /// ten have a power of 71% to 84% (paired t test, two-sided, 5%; 20,000 simulated suites).
@@ -66,6 +68,8 @@ pub struct DraftOptions<'a> {
     pub inputs: Option<&'a Path>,
     /// Whether the experiment has the condition `counterfactual`.
     pub counterfactual: bool,
+    /// Whether ideas are made from name and description of the skill only. With `resume`, the draft in the folder decides.
+    pub blind_ideas: bool,
     /// The last stage to execute.
     pub stop_after: DraftStage,
     /// Whether the draft in the folder continues.
@@ -102,7 +106,8 @@ impl<'a> OpenDraft<'a> {
         let skills = options.skills.iter();
         let packages = skills.map(|skill| open_skill(skill, events)).collect::<Result<Vec<_>, _>>()?;
         check_different(&packages)?;
-        let default = || PathBuf::from(format!("draft-{}", folders_of(&packages)));
+        let suffix = if options.blind_ideas { "-blind-ideas" } else { "" };
+        let default = || PathBuf::from(format!("draft-{}{suffix}", folders_of(&packages)));
         let folder = DraftFolder::at_path(options.out.map_or_else(default, Path::to_path_buf));
         let state = open_state(&options, &folder, &packages, events)?;
         // A new folder is made by one command only.
@@ -155,6 +160,7 @@ impl<'a> OpenDraft<'a> {
                 folder.write_json("needs.json", &needs_now)?;
             }
         }
+        author.set_trial_cost(sum_trial_costs(&folder)?);
         let needs = folder.read_json("needs.json")?.unwrap_or(needs_now);
         refuse_discarded(&needs, &folder)?;
         let inputs = match options.inputs {
@@ -162,6 +168,7 @@ impl<'a> OpenDraft<'a> {
             _ => list_inputs(&folder.path_of("inputs")),
         };
         let mut subject = describe_subject(packages, &needs, intents, inputs);
+        subject.is_blind = state.blind_ideas;
         subject.text.directives = list_usable(DraftDirectives::read_from(&folder)?);
         let helpers = DraftHelpers::default();
         Ok(Draft { options, folder, state, _lock: lock, subject, author, helpers, is_worthless: false })
@@ -188,6 +195,8 @@ pub struct DraftHelpers {
     pub solver: Option<DraftAuthor>,
     /// The model whose agent is to be measured; does the work without the skill.
     pub measured: Option<DraftAuthor>,
+    /// The same model, as an agent attempts the tasks with it.
+    pub pilot: Option<PilotModel>,
 }
 
 /// How the stages of a draft ended.
@@ -220,6 +229,11 @@ impl Draft<'_> {
         self.state.stage
     }
 
+    /// Whether the model that is to be measured has attempted the tasks.
+    pub fn is_piloted(&self) -> bool {
+        self.folder.path_of(ATTEMPTS_FILE).is_file()
+    }
+
     /// Whether the draft ended because too few directives can show what the skill is worth.
     pub fn has_nothing_to_measure(&self) -> bool {
         self.is_worthless
@@ -227,7 +241,9 @@ impl Draft<'_> {
 
     /// The name of its runs.
     pub fn run_name(&self) -> String {
-        name_run(&folders_of(&self.subject.packages))
+        let name = name_run(&folders_of(&self.subject.packages));
+        // Its results are not of the same tasks, so they are reported apart.
+        if self.state.blind_ideas { format!("{name}-blind-ideas") } else { name }
     }
 
     /// Finds what remains to be asked, and what it costs at most.
@@ -236,6 +252,19 @@ impl Draft<'_> {
     /// A file of the draft cannot be read.
     pub fn forecast_requests(&self) -> Result<DraftForecast, DraftError> {
         forecast_draft(&self.folder, &self.subject, &self.author, self.state.tasks, self.options.stop_after)
+    }
+
+    /// Records what the draft cost so far, after a command that may have failed.
+    ///
+    /// # Errors
+    /// The state cannot be written.
+    pub fn save_cost(&mut self) -> Result<(), DraftError> {
+        let cost = self.author.sum_cost();
+        if cost.is_none() || self.state.cost_usd == cost {
+            return Ok(());
+        }
+        self.state.cost_usd = cost;
+        self.folder.write_json("draft.json", &self.state)
     }
 
     /// Records that a stage is complete. Returns whether it is the last one to execute.
@@ -273,6 +302,9 @@ impl Draft<'_> {
                 return stopped(!self.folder.list_tasks().is_empty());
             }
             self.validate(solver, host, events)?;
+            if !self.complete(DraftStage::Validation)? && self.try_tasks(solver, cancel, host, events)? {
+                continue;
+            }
             match self.refill(events)? {
                 Some(more) => ideas = more,
                 None => break,
@@ -280,27 +312,26 @@ impl Draft<'_> {
         }
         let names = self.folder.list_tasks();
         if names.is_empty() {
-            self.complete(DraftStage::Validation)?;
             return stopped(false);
         }
         let is_rubric = |name: &String| self.folder.task_folder(name).join("tests/rubric.json").is_file();
         let has_rubrics = names.iter().any(is_rubric);
         let name = self.run_name();
-        self.write_new("pilot.toml", &experiment::pilot(&name, has_rubrics))?;
-        if self.complete(DraftStage::Validation)? {
+        let agent = self.helpers.pilot.as_ref().map(PilotModel::to_agent);
+        self.write_new("pilot.toml", &experiment::pilot(&name, has_rubrics, agent))?;
+        if self.options.stop_after < DraftStage::Experiment {
             return stopped(true);
         }
-        run_solvers(solver, &self.folder, &self.author, cancel, host, events)?;
-        let names = self.folder.list_tasks();
-        if self.complete(DraftStage::Solvers)? || names.is_empty() {
-            return stopped(!names.is_empty());
+        if !has_solver(solver, &self.folder)? {
+            events.handle_event(&DraftEvent::NoSolver);
         }
         self.write_experiment(&name, has_rubrics, &names, events)?;
         let tasks: Vec<PathBuf> = names.iter().map(|name| self.folder.task_folder(name)).collect();
         let reviews = self.folder.path_of("reviews");
         host.write_reviews(&tasks, &self.subject.packages, &reviews).map_err(DraftError::Host)?;
         self.complete(DraftStage::Experiment)?;
-        if self.folder.path_of("headroom.json").symlink_metadata().is_err() {
+        let has = |name: &str| self.folder.path_of(name).symlink_metadata().is_ok();
+        if !has(HEADROOM_FILE) && !has(ATTEMPTS_FILE) {
             events.handle_event(&DraftEvent::NoHeadroom);
         }
         Ok(StagesEnd { has_tasks: true, is_complete: true })
@@ -351,20 +382,59 @@ impl Draft<'_> {
         events: &dyn DraftEvents,
     ) -> Result<(), DraftError> {
         self.folder.apply_rejections()?;
-        let models = EvidenceModels {
-            author: &self.author,
-            solver: self.helpers.solver.as_ref(),
-            measured: self.helpers.measured.as_ref(),
-        };
+        let models = self.models();
         if let Some(model) = models.solver {
             check_payment(solver, model.name(), host)?;
         }
         validate_tasks(&self.folder, &self.subject, models, host, events)
     }
 
+    fn models(&self) -> EvidenceModels<'_> {
+        EvidenceModels {
+            author: &self.author,
+            solver: self.helpers.solver.as_ref(),
+            measured: self.helpers.measured.as_ref(),
+        }
+    }
+
+    /// Has the solver and the model that is to be measured attempt the tasks. Returns whether one was repaired, which has to be
+    /// validated again.
+    fn try_tasks(
+        &mut self,
+        solver: &SolverOptions<'_>,
+        cancel: &Arc<AtomicBool>,
+        host: &mut dyn DraftHost,
+        events: &dyn DraftEvents,
+    ) -> Result<bool, DraftError> {
+        run_solvers(solver, &self.folder, &self.author, cancel, host, events)?;
+        if self.complete(DraftStage::Solvers)? {
+            return Ok(false);
+        }
+        let Some(model) = self.helpers.pilot.as_ref() else { return Ok(false) };
+        let stage = PilotStage {
+            model,
+            options: solver,
+            folder: &self.folder,
+            author: &self.author,
+            cancel,
+            host,
+            events,
+        };
+        let faulty = stage.attempt_tasks()?;
+        let is_repaired = settle_faulty(&self.folder, &self.subject, self.models(), host, events, faulty)?;
+        if !is_repaired {
+            self.complete(DraftStage::Pilot)?;
+        }
+        Ok(is_repaired)
+    }
+
     /// Asks for ideas in the place of tasks that fell. Returns all ideas; `None` if none is missing, or there is no other.
     fn refill(&mut self, events: &dyn DraftEvents) -> Result<Option<Vec<Idea>>, DraftError> {
-        let missing = self.state.tasks.saturating_sub(self.folder.list_tasks().len());
+        let accepted = self.folder.list_tasks().len();
+        let missing = self.state.tasks.saturating_sub(accepted);
+        if accepted > self.state.most_accepted {
+            (self.state.most_accepted, self.state.refills) = (accepted, 0);
+        }
         // An earlier version's draft has no directives to choose from.
         if missing == 0 || self.state.refills >= MOST_REFILLS || self.subject.text.directives.is_empty() {
             return Ok(None);
@@ -403,7 +473,10 @@ impl Draft<'_> {
             let evidence = read_evidence(&self.folder, task)?.unwrap_or_default();
             selected_by.extend(evidence.blind.into_iter().map(|work| work.model));
         }
-        let text = experiment::experiment(name, has_rubrics, has_copies, &selected_by);
+        selected_by.extend(PilotRecord::read_from(&self.folder)?.map(|record| record.model));
+        selected_by.extend(read_headroom(&self.folder)?.into_iter().flat_map(|record| record.models));
+        let agent = self.helpers.pilot.as_ref().map(PilotModel::to_agent);
+        let text = experiment::experiment(name, has_rubrics, has_copies, &selected_by, agent);
         self.write_new("experiment.toml", &text)
     }
 
@@ -457,7 +530,9 @@ fn open_state(
         }
         let model = options.model.unwrap_or_default().to_owned();
         let tasks = options.tasks.unwrap_or(TASKS);
-        return Ok(DraftState::new(names_of(packages), digest_of(packages), model, tasks));
+        let mut state = DraftState::new(names_of(packages), digest_of(packages), model, tasks);
+        state.blind_ideas = options.blind_ideas;
+        return Ok(state);
     }
     let mut state = folder.read_state()?;
     if state.digest != digest_of(packages) {

@@ -50,7 +50,7 @@ pub enum DraftError {
     /// The folder of a draft cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderFault),
-    /// The solver cannot attempt the tasks.
+    /// A model cannot attempt the tasks.
     #[error(transparent)]
     Solver(#[from] SolverFault),
     /// Nothing of a reply can be used.
@@ -359,29 +359,29 @@ fn process(owner: &str) -> String {
     if owner.is_empty() { String::new() } else { format!(", process {owner}") }
 }
 
-/// Why the solver cannot attempt the tasks.
+/// Why a model cannot attempt the tasks.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SolverFault {
     /// It is the model that writes the tasks.
     #[error("{0} writes the tasks, so it cannot be their solver")]
     Author(String),
-    /// There is a cap, and the price of the solver is unknown.
+    /// There is a cap, and the price of a model is unknown.
     #[error("a cap in USD needs the price of {0}")]
     NoPrice(String),
     /// Somebody bills for it, and there is no cap.
     #[error("{0} is a paid model, and this draft has no cap")]
     NoCap(String),
-    /// Its experiment has another model.
+    /// The experiment of attempts has another model.
     #[error("{} has another model than {model}", path.display())]
     OtherModel {
         /// The experiment.
         path: PathBuf,
-        /// The solver.
+        /// The model that attempts the tasks.
         model: String,
     },
     /// No attempt on a task can be planned.
-    #[error("the solver cannot attempt the task {task}: {reasons}")]
+    #[error("the task {task} cannot be attempted: {reasons}")]
     NotPlanned {
         /// The task.
         task: String,
@@ -389,15 +389,17 @@ pub enum SolverFault {
         reasons: String,
     },
     /// An attempt has no result.
-    #[error("the solver cannot attempt the task {task}: {reason}")]
+    #[error("the attempt on the task {task} has no result: {reason}")]
     NoResult {
         /// The task.
         task: String,
         /// Why.
         reason: String,
+        /// The experiment of the attempts, in the folder of the draft.
+        file: &'static str,
     },
     /// What is left of the cap allows no attempt.
-    #[error("the solver stopped at the task {task}: {capped}")]
+    #[error("attempts stopped at the task {task}: {capped}")]
     Capped {
         /// The task.
         task: String,

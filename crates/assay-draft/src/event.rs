@@ -68,6 +68,13 @@ pub enum DraftEvent<'a> {
     Directives(usize),
     /// No model that is to be measured was asked what it does without the skill.
     NoProbe,
+    /// The question about a directive gives its answer away, so it is not asked.
+    NotAsked {
+        /// The directive.
+        directive: &'a str,
+        /// How, as a clause.
+        reason: &'a str,
+    },
     /// The model that is to be measured was asked what it does without the skill.
     Probed {
         /// Directives that it follows anyway.
@@ -163,6 +170,17 @@ pub enum DraftEvent<'a> {
         task: &'a str,
         /// The model.
         model: &'a str,
+    },
+    /// The model that is to be measured attempted a task once without and once with the skill, in this order.
+    Piloted {
+        /// The task.
+        task: &'a str,
+        /// Whether it passed.
+        passed: [bool; 2],
+        /// How many items of directives were met.
+        met: [usize; 2],
+        /// How many there are.
+        of: usize,
     },
     /// A note about trials.
     TrialNote(&'a str),

@@ -29,6 +29,13 @@ pub fn describe_progress(event: &DraftEvent<'_>) -> Option<String> {
             format!("{task}: repaired ({repairs} of at most {most})")
         }
         DraftEvent::Solved { task, model } => format!("{task}: solved by {model}"),
+        DraftEvent::Piloted { task, passed, met, of } => {
+            let [without, with] = passed.map(|passed| if passed { "passed" } else { "failed" });
+            format!(
+                "{task}: {without} without the skill ({} of {of} IF items met), {with} with it ({} of {of})",
+                met[0], met[1]
+            )
+        }
         DraftEvent::Requests { source, accepted, of } => format!("{source}: {accepted} of {of}"),
         _ => return None,
     })
@@ -67,6 +74,9 @@ pub fn describe_event(event: &DraftEvent<'_>) -> String {
         }
         DraftEvent::NoProbe => {
             "the model to be measured was not asked what it does without the skill: --measured names it".to_owned()
+        }
+        DraftEvent::NotAsked { directive, reason } => {
+            format!("{directive}: not asked in the probe, because its question gives the answer away: {}", clean(reason))
         }
         DraftEvent::NothingToMeasure { reason, is_forced: true } => format!("warning: {reason}"),
         DraftEvent::NothingToMeasure { .. } => {

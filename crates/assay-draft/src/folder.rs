@@ -1,6 +1,6 @@
 //! The folder of a draft: its state, and the files of its stages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,9 +26,18 @@ pub(crate) struct DraftState {
     pub(crate) model: String,
     /// Tasks that are to be accepted.
     pub(crate) tasks: usize,
+    /// Whether ideas are made from name and description of the skill only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) blind_ideas: bool,
     /// How often ideas were asked for in the place of tasks that fell.
     #[serde(default)]
     pub(crate) refills: usize,
+    /// The most tasks that were accepted at once so far.
+    #[serde(default)]
+    pub(crate) most_accepted: usize,
+    /// What trials and requests cost so far in USD; absent if prices are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_usd: Option<f64>,
     /// The versions of the prompts.
     pub(crate) prompts: BTreeMap<String, String>,
     /// The last stage that is complete.
@@ -43,7 +52,10 @@ impl DraftState {
             digest,
             model,
             tasks,
+            blind_ideas: false,
             refills: 0,
+            most_accepted: 0,
+            cost_usd: None,
             prompts: crate::prompts::versions(),
             stage: None,
         }
@@ -125,12 +137,23 @@ pub(crate) struct RejectedTask {
     pub(crate) repairs: usize,
 }
 
+/// The file with the results of the pilot without the skill.
+pub(crate) const HEADROOM_FILE: &str = "headroom.json";
+
+/// The results of the pilot without the skill; `None` if it was not read.
+pub(crate) fn read_headroom(folder: &DraftFolder) -> Result<Option<HeadroomRecord>, DraftError> {
+    folder.read_json(HEADROOM_FILE)
+}
+
 /// `headroom.json`: results of the pilot.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HeadroomRecord {
     pub(crate) schema: String,
     /// The pilot's run.
     pub(crate) run: String,
+    /// The models of its agents.
+    #[serde(default)]
+    pub(crate) models: BTreeSet<String>,
     pub(crate) tasks: BTreeMap<String, PilotResult>,
     /// The share of measured tasks that were removed.
     pub(crate) removed_share: Option<f64>,

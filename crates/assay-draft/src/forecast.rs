@@ -68,7 +68,13 @@ pub(crate) fn forecast_draft(
     }
     let ideas: Option<DraftIdeas> = folder.read_json("ideas.json")?;
     if ideas.is_none() && stop_after >= DraftStage::Ideas {
-        count(&prompts::request_ideas(&subject.text, tasks))?;
+        if subject.is_blind {
+            count(&prompts::request_blind_ideas(&subject.text, tasks, &[]))?;
+            // The choice of directives is of unknown length: at most the skill and the ideas.
+            count(&prompts::request_choice(&subject.text, &[]))?;
+        } else {
+            count(&prompts::request_ideas(&subject.text, tasks))?;
+        }
     }
     let (known, unknown) = match &ideas {
         Some(ideas) => (&ideas.ideas[..], 0),

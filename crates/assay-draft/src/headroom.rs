@@ -1,6 +1,6 @@
 //! Tasks that pass every time without the skill are removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_diagnostic::{clean, counted};
 use assay_store::{ConditionRole, Outcome, RunFolder, RunOutcomes, Store};
@@ -8,8 +8,8 @@ use assay_task::Task;
 use serde::Serialize;
 
 use crate::error::{DraftError, InputFault};
-use crate::experiment::PILOT_REPETITIONS;
-use crate::folder::{DraftFolder, HeadroomRecord, PilotResult};
+use crate::experiment::{PILOT_REPETITIONS, add_selected_by};
+use crate::folder::{DraftFolder, HEADROOM_FILE, HeadroomRecord, PilotResult};
 
 /// Fewest tasks of an experiment that can have a verdict (docs/STATISTICS.md).
 pub const FEWEST_TASKS: usize = 5;
@@ -59,13 +59,19 @@ pub fn remove_easy_tasks(
         for name in &removed {
             folder.move_task(name, "too-easy")?;
         }
+        let agents = run.agents.iter();
+        let models: BTreeSet<String> = agents.filter_map(|agent| agent.label.model.clone()).collect();
+        if !results.is_empty() {
+            name_estimand(folder, &models)?;
+        }
         let headroom = HeadroomRecord {
             schema: SCHEMA.to_owned(),
             run: run.run.clone(),
+            models,
             tasks: results.clone(),
             removed_share,
         };
-        folder.write_json("headroom.json", &headroom)?;
+        folder.write_json(HEADROOM_FILE, &headroom)?;
     }
     Ok(PilotReport {
         schema: SCHEMA,
@@ -79,6 +85,17 @@ pub fn remove_easy_tasks(
 }
 
 const SCHEMA: &str = "assay.draft-headroom/1";
+
+/// Names the models of a pilot in the experiment: its verdict is then about tasks that they fail without the skill.
+fn name_estimand(folder: &DraftFolder, models: &BTreeSet<String>) -> Result<(), DraftError> {
+    let path = folder.path_of("experiment.toml");
+    // The experiment of a draft that has none yet is written with them.
+    let Ok(text) = std::fs::read_to_string(&path) else { return Ok(()) };
+    match add_selected_by(&text, models) {
+        Some(changed) => folder.write_text("experiment.toml", &changed),
+        None => Ok(()),
+    }
+}
 
 /// The results of the tasks as they are now, and the names of those without enough trials.
 fn measure_headroom(

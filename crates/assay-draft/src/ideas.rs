@@ -138,6 +138,72 @@ pub fn read_ideas(
     Ok(ProposedIdeas { ideas, unused, dropped })
 }
 
+/// Reads ideas whose author knows the name and the description of the skill only: at most `count`, with unique names of the
+/// right form.
+///
+/// # Errors
+/// The reply contains no JSON of the form, or no idea. The message is a complaint to the model.
+pub(crate) fn read_blind_ideas(reply: &str, count: usize) -> Result<Vec<Idea>, Complaint> {
+    let IdeasReply { mut ideas, .. } = read_document(reply)?;
+    if ideas.is_empty() {
+        return Err(Complaint::new("`ideas` is empty"));
+    }
+    name_ideas(&mut ideas)?;
+    ideas.truncate(count);
+    for idea in &mut ideas {
+        // Nothing of the skill was shown, so what names parts of it was guessed.
+        (idea.directives, idea.intents) = (Vec::new(), Vec::new());
+    }
+    Ok(ideas)
+}
+
+/// The directives that an idea tests, in the words of a model.
+#[derive(Deserialize)]
+struct ChoiceItem {
+    name: String,
+    #[serde(default)]
+    directives: Vec<ChosenDirective>,
+    #[serde(default)]
+    judged: Vec<String>,
+    #[serde(default)]
+    doubles: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ChoiceReply {
+    ideas: Vec<ChoiceItem>,
+}
+
+/// Adds to `ideas` the directives that a reply chooses for each. Nothing else of them changes. Ideas for which too few of
+/// `directives` matter are left out.
+///
+/// # Errors
+/// The reply contains no JSON of the form, or lacks an idea. The message is a complaint to the model.
+pub(crate) fn read_choice(
+    reply: &str,
+    ideas: &[Idea],
+    directives: &[DraftDirective],
+) -> Result<ProposedIdeas, Complaint> {
+    let ChoiceReply { ideas: chosen } = read_document(reply)?;
+    let mut proposed = ProposedIdeas::default();
+    for idea in ideas {
+        let Some(choice) = chosen.iter().find(|choice| choice.name == idea.name) else {
+            return Err(Complaint::new(format!("`ideas` lacks {}", idea.name)));
+        };
+        let mut idea = Idea {
+            directives: choice.directives.clone(),
+            judged: choice.judged.clone(),
+            doubles: choice.doubles.clone(),
+            ..idea.clone()
+        };
+        match choose_directives(&mut idea, directives) {
+            Ok(()) => proposed.ideas.push(idea),
+            Err(reason) => proposed.dropped.push(DroppedIdea { name: idea.name, reason }),
+        }
+    }
+    Ok(proposed)
+}
+
 fn name_ideas(ideas: &mut [Idea]) -> Result<(), Complaint> {
     let mut names = BTreeSet::new();
     for idea in ideas {

@@ -41,6 +41,7 @@ mod intents;
 pub mod items;
 pub mod needs;
 pub mod needs_line;
+pub mod pilot;
 pub mod probe;
 pub mod prompts;
 pub mod proposal;
@@ -55,6 +56,7 @@ mod stages;
 pub mod status;
 mod subject;
 mod tasks;
+mod trials;
 pub mod validation;
 
 pub use complaint::Complaint;

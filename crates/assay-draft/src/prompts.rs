@@ -50,6 +50,11 @@ pub const GENERATOR: Prompt = Prompt { name: "generator", text: include_str!("..
 /// Asks for corrections of a task.
 pub const REPAIR: Prompt = Prompt { name: "repair", text: include_str!("../prompts/repair.md") };
 
+/// Asks for ideas by somebody who knows only the name and the description of the skill.
+pub const BLIND_IDEAS: Prompt =
+    Prompt { name: "blind-ideas", text: include_str!("../prompts/blind-ideas.md") };
+/// Asks which directives such ideas test.
+pub const CHOOSE: Prompt = Prompt { name: "choose", text: include_str!("../prompts/choose.md") };
 /// Shows tasks that are there or fell, in [`IDEAS`].
 pub const REFUSED: Prompt = Prompt { name: "refused", text: include_str!("../prompts/refused.md") };
 /// Shows directives, in [`IDEAS`], [`FILES`] and [`REPAIR`].
@@ -76,6 +81,8 @@ pub const DIRECTIVES: Prompt = Prompt { name: "directives", text: include_str!("
 /// The system message of a probe.
 pub const PROBE_SYSTEM: Prompt =
     Prompt { name: "probe-system", text: include_str!("../prompts/probe-system.md") };
+/// Asks for other questions than those that give their answers away.
+pub const QUESTIONS: Prompt = Prompt { name: "questions", text: include_str!("../prompts/questions.md") };
 /// Asks what a model would do without the skill.
 pub const PROBE: Prompt = Prompt { name: "probe", text: include_str!("../prompts/probe.md") };
 /// The system message of comparisons.
@@ -111,12 +118,15 @@ pub fn versions() -> BTreeMap<String, String> {
     let all = [
         DIRECTIVES_SYSTEM,
         DIRECTIVES,
+        QUESTIONS,
         PROBE_SYSTEM,
         PROBE,
         PROBE_COMPARE_SYSTEM,
         PROBE_COMPARE,
         SYSTEM,
         IDEAS,
+        BLIND_IDEAS,
+        CHOOSE,
         FILES,
         DOUBLES,
         SEVERAL,
@@ -140,6 +150,8 @@ pub fn versions() -> BTreeMap<String, String> {
 pub struct SkillText {
     /// Its name; several are joined by commas.
     pub name: String,
+    /// The name and the description of each, as agents see them before they open it.
+    pub descriptions: Vec<Part>,
     /// The `SKILL.md` of each, after its name.
     pub documents: Vec<Part>,
     /// The paths of its other files.
@@ -166,8 +178,11 @@ pub fn request_ideas(skill: &SkillText, count: usize) -> Request {
 /// Asks for `count` more ideas. `others` are the names of tasks, with the end of each.
 pub fn request_more_ideas(skill: &SkillText, count: usize, others: &[Part]) -> Request {
     let count = count.to_string();
+    let first = skill.directives.iter().find(|directive| directive.is_measurable());
     let text = IDEAS.fill(&[
         ("count", &count),
+        ("range", &describe_range(&skill.directives)),
+        ("id", sample_id(first)),
         ("needs", &skill.needs),
         ("refused", &refused_part(others)),
         ("several", if skill.several { SEVERAL.text } else { "" }),
@@ -175,6 +190,39 @@ pub fn request_more_ideas(skill: &SkillText, count: usize, others: &[Part]) -> R
         ("inputs", &inputs_part(&skill.inputs)),
         ("directives", &directives_part(&skill.directives)),
         ("skill", &skill_data(skill, &[&count])),
+    ]);
+    Request { system: SYSTEM.text.to_owned(), text }
+}
+
+/// Asks for `count` ideas by somebody who knows the name and the description of the skill only. `others` are the titles of
+/// ideas that are there.
+pub fn request_blind_ideas(skill: &SkillText, count: usize, others: &[&str]) -> Request {
+    let count = count.to_string();
+    let titles: String = others.iter().map(|title| format!("- {title}\n")).collect();
+    let others = if titles.is_empty() {
+        String::new()
+    } else {
+        format!("These are there already; propose others:\n\n{}\n\n", data("TITLES", &titles, &[]))
+    };
+    let text = BLIND_IDEAS.fill(&[
+        ("count", &count),
+        ("others", &others),
+        ("skill", &delimited("SKILL", &skill.descriptions, &[&others])),
+    ]);
+    Request { system: SYSTEM.text.to_owned(), text }
+}
+
+/// Asks which directives ideas test whose author knew none of them.
+pub fn request_choice(skill: &SkillText, ideas: &[Idea]) -> Request {
+    let shown: Vec<String> = ideas.iter().map(idea_data).collect();
+    let ideas_text = data("IDEAS", &shown.join("\n"), &[]);
+    let first = skill.directives.iter().find(|directive| directive.is_measurable());
+    let text = CHOOSE.fill(&[
+        ("ideas", &ideas_text),
+        ("directives", &directives_part(&skill.directives)),
+        ("skill", &skill_data(skill, &[&ideas_text])),
+        ("name", ideas.first().map_or("name", |idea| &idea.name)),
+        ("id", sample_id(first)),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
 }
@@ -189,14 +237,16 @@ pub fn request_files(skill: &SkillText, idea: &Idea, others: &[&str]) -> Request
         format!("Other tasks of the evaluation, which this one must not repeat:\n\n{titles}\n")
     };
     let doubles = if skill.doubles { DOUBLES.text } else { "" };
+    let chosen = chosen_of(skill, idea);
     let text = FILES.fill(&[
+        ("id", sample_id(chosen.first())),
         ("doubles", doubles),
         ("generator", GENERATOR.text),
         ("idea", &idea_text),
         ("others", &others),
         ("intents", &intents_of(skill, idea)),
         ("inputs", &inputs_part(&skill.inputs)),
-        ("directives", &directives_part(&chosen_of(skill, idea))),
+        ("directives", &directives_part(&chosen)),
         ("skill", &skill_data(skill, &[&idea_text, &others])),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
@@ -320,6 +370,27 @@ fn directives_part(directives: &[DraftDirective]) -> String {
     DIRECTIVE_LIST.fill(&[("directives", &data("DIRECTIVES", &lines.join("\n"), &[]))])
 }
 
+/// The id in the sample of a reply: one of the request itself, so that nobody takes it for another.
+fn sample_id(directive: Option<&DraftDirective>) -> &str {
+    directive.map_or("id", |directive| &directive.id)
+}
+
+/// Most directives that a task tests, besides controls. Chosen: with more, a task reads like the skill.
+const MOST_CHOSEN: usize = 12;
+
+/// Fewest directives that a task tests, where there are as many. Some fall in validation, and four have to stay.
+const FEWEST_CHOSEN: usize = 6;
+
+/// How many directives a task tests, as an object: it follows from how many can show what the skill adds.
+fn describe_range(directives: &[DraftDirective]) -> String {
+    let count = directives.iter().filter(|directive| directive.is_measurable()).count();
+    let what = "that are knowledge or convention";
+    match (count.min(FEWEST_CHOSEN), count.min(MOST_CHOSEN)) {
+        (least, most) if least == most => format!("all {count} directives {what}"),
+        (least, most) => format!("{least} to {most} of the {count} directives {what}"),
+    }
+}
+
 /// The directives of an idea.
 fn chosen_of(skill: &SkillText, idea: &Idea) -> Vec<DraftDirective> {
     let is_chosen = |directive: &&DraftDirective| idea.directives.iter().any(|one| one.id == directive.id);
@@ -352,5 +423,71 @@ fn beginning(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}\n[{} more bytes are not shown]", &text[..end], text.len() - end),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directives::{DirectiveClass, DirectiveEvidence, DirectiveLines};
+
+    fn directives(measurable: usize, controls: usize) -> Vec<DraftDirective> {
+        let directive = |at: usize| DraftDirective {
+            id: format!("rule-{at}"),
+            class: Some(if at < measurable { DirectiveClass::Convention } else { DirectiveClass::Reminder }),
+            known: Some(0),
+            seen_in: Some(DirectiveEvidence::Result),
+            ..DraftDirective::of_words(
+                "kiln",
+                "SKILL.md",
+                DirectiveLines::single(at + 1),
+                "q".to_owned(),
+                "t".to_owned(),
+            )
+        };
+        (0..measurable + controls).rev().map(directive).collect()
+    }
+
+    #[test]
+    fn the_number_of_directives_follows_from_what_is_there() {
+        let check = |measurable: usize, expected: &str| {
+            let directives = directives(measurable, 3);
+            let skill = SkillText { directives, ..SkillText::default() };
+            let text = request_ideas(&skill, 2).text;
+            let range = format!("tests {expected} directives that are knowledge or convention");
+            assert!(text.contains(&range), "{range}: {text}");
+            // The sample of the reply has a directive of the request.
+            let sample = format!("\"directives\": [{{\"id\":\n\"rule-{}\"", measurable - 1);
+            assert!(text.contains(&sample), "{sample}: {text}");
+        };
+        check(4, "all 4");
+        check(6, "all 6");
+        check(7, "6 to 7 of the 7");
+        check(30, "6 to 12 of the 30");
+    }
+
+    #[test]
+    fn blind_ideas_see_name_and_description_only() {
+        let skill = SkillText {
+            name: "kiln".to_owned(),
+            descriptions: vec![("kiln".to_owned(), "Fires pots.".to_owned())],
+            documents: vec![("kiln".to_owned(), "Fire to cone 6.".to_owned())],
+            files: vec!["references/cones.md".to_owned()],
+            directives: directives(5, 1),
+            ..SkillText::default()
+        };
+        let Request { text, .. } = request_blind_ideas(&skill, 3, &["A shelf of bowls"]);
+        for part in ["Propose 3 pieces of work", "Fires pots.", "- A shelf of bowls"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        for part in ["cone 6", "cones.md", "rule-", "{{"] {
+            assert!(!text.contains(part), "{part}: {text}");
+        }
+        let ideas = [Idea { name: "bowls".to_owned(), ..Idea::default() }];
+        let Request { text, .. } = request_choice(&skill, &ideas);
+        for part in ["cone 6", "{\"ideas\": [{\"name\": \"bowls\", \"directives\": [{\"id\": \"rule-4\""] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("{{"), "{text}");
     }
 }

@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::complaint::Complaint;
 use crate::directives::DraftDirective;
 use crate::ideas::Idea;
-use crate::items::{ITEMS_FILE, MUTANTS_FILE, RUNNER, ReplyItem, is_own_file, read_items};
+use crate::items::{
+    ITEMS_FILE, ItemSet, MUTANTS_FILE, RUBRIC_FILE, RUNNER, ReplyItem, is_own_file, read_items,
+};
 use crate::sources::InputFile;
 
 /// Most bytes of one file.
@@ -40,9 +42,6 @@ pub const IMAGE: &str = "python:3.11-slim-bookworm";
 
 /// The points of a set of judged items, as in the published method (Tessl 2026, section 2).
 const SET_POINTS: f64 = 100.0;
-
-/// The rubric's file.
-const RUBRIC: &str = "tests/rubric.json";
 
 /// Files that every task has.
 const REQUIRED: [&str; 3] = ["instruction.md", "tests/check.py", "solution/solve.sh"];
@@ -159,8 +158,10 @@ pub fn read_changes(
     }
     let mut delete = reply.delete;
     match reply.rubric {
-        Some(items) if items.is_empty() => delete.push(RUBRIC.to_owned()),
-        Some(items) => files.push(TaskFile { path: RUBRIC.to_owned(), text: rubric(&items, directives)? }),
+        Some(items) if items.is_empty() => delete.push(RUBRIC_FILE.to_owned()),
+        Some(items) => {
+            files.push(TaskFile { path: RUBRIC_FILE.to_owned(), text: rubric(&items, directives)? });
+        }
         None => {}
     }
     check_files(&files)?;
@@ -212,12 +213,20 @@ fn rubric(items: &[JudgedItem], directives: &[DraftDirective]) -> Result<String,
         let Some(directive) = directives.iter().find(|directive| &directive.id == named) else {
             return Err(Complaint::new(format!("`rubric`: no directive has the id {named}")));
         };
+        if directive.is_control() {
+            return Err(Complaint::new(format!(
+                "`rubric`: {named} is a reminder, and what everybody does is not judged"
+            )));
+        }
         let line = Some(directive.lines.first_line());
+        // Two items may be about one directive.
+        let is_first = rules.iter().all(|rule: &Item| &rule.id != named);
+        let id = if is_first { named.clone() } else { id };
         rules.push(Item { line, ..Item::new(id, item.text.clone(), item.points) });
     }
-    let sets = [("gc", goals), ("if", rules)].into_iter().filter(|(_, items)| !items.is_empty());
-    let sets = sets.map(|(name, items)| Set {
-        name: name.to_owned(),
+    let sets = [(ItemSet::Gc, goals), (ItemSet::If, rules)].into_iter();
+    let sets = sets.filter(|(_, items)| !items.is_empty()).map(|(set, items)| Set {
+        name: set.name().to_owned(),
         weight: Some(SET_POINTS),
         items,
         ..Set::default()

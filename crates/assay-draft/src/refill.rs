@@ -9,9 +9,10 @@ use crate::folder::{DraftFolder, DraftIdeas};
 use crate::ideas::{Idea, ProposedIdeas, read_ideas};
 use crate::prompts::{self, IDEAS};
 use crate::subject::DraftSubject;
+use crate::tasks::{ask_blind_ideas, free_name};
 
-/// How often ideas are asked for in the place of tasks that fell. Chosen: what falls three times over says more of the
-/// skill than of the ideas.
+/// How often in a row ideas are asked for in the place of tasks that fell, without more accepted tasks than before. Chosen: what
+/// falls three times over says more of the skill than of the ideas.
 pub(crate) const MOST_REFILLS: usize = 2;
 
 /// Most characters of the reason for which a task fell.
@@ -37,8 +38,14 @@ pub(crate) fn refill_ideas(
         read_ideas(reply, missing, &text.intents, &text.directives).map_err(|error| error.to_string())
     };
     events.handle_event(&DraftEvent::Refilling { missing });
+    // The reasons are of the skill, so an author who does not see it does not hear them.
+    let answer = if subject.is_blind {
+        ask_blind_ideas(subject, model, missing, &file.ideas)?
+    } else {
+        model.answer_request(IDEAS, &request, &read)?
+    };
     // An author that replies with nothing that can be used has no other idea.
-    let Ok(proposed) = model.answer_request(IDEAS, &request, &read)? else { return Ok(None) };
+    let Ok(proposed) = answer else { return Ok(None) };
     for idea in &proposed.dropped {
         events.handle_event(&DraftEvent::IdeaDropped { idea: &idea.name, reason: &idea.reason });
     }
@@ -56,12 +63,6 @@ pub(crate) fn refill_ideas(
 
 fn is_empty(reply: &serde_json::Value) -> bool {
     reply["ideas"].as_array().is_some_and(Vec::is_empty)
-}
-
-fn free_name(name: &str, taken: &[Idea]) -> String {
-    let names = (1..).map(|number| if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
-    let mut free = names.filter(|name| !taken.iter().any(|idea| &idea.name == name));
-    free.next().unwrap_or_else(|| name.to_owned())
 }
 
 /// Each task and idea so far, with its end.

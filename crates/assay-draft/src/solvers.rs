@@ -3,27 +3,29 @@
 //! The rule is the same with and without the skill: choosing tasks that are solved with the skill would bias the verdict.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use assay_model::Price;
-use assay_store::{ConditionRole, Outcome, Record, Store, TrialId};
-use assay_trial::{Event, Experiment, MachineContext, Permissions, Plan, RunOptions};
+use assay_store::{ConditionRole, Outcome, Store, TrialId};
+use assay_trial::Experiment;
 use serde::{Deserialize, Serialize};
 
 use crate::author::DraftAuthor;
 use crate::error::{DraftError, SolverFault};
 use crate::event::{DraftEvent, DraftEvents};
-use crate::experiment::{SOLVER_REPETITIONS, solver};
+use crate::experiment::{AttemptAgent, SOLVER_REPETITIONS, solver};
 use crate::folder::{DraftFolder, RejectedTask, folder_digest};
 use crate::host::DraftHost;
 use crate::review::Fault;
+use crate::trials::TrialRunner;
 
 /// The file with the results.
 const FILE: &str = "solvers.json";
 
-/// Most bytes of the verifier's output that are kept of a task that nobody solved.
-const OUTPUT_CHARS: usize = 2_000;
+/// The experiment of the attempts.
+const EXPERIMENT: &str = "solver.toml";
 
 /// `solvers.json`.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -49,6 +51,22 @@ pub(crate) struct SolverAttempt {
     trial: TrialId,
     condition: String,
     outcome: Outcome,
+}
+
+impl SolvedTask {
+    /// How it was solved, for people; `None` if it was not.
+    pub(crate) fn describe(&self) -> Option<&'static str> {
+        if !self.solved {
+            return None;
+        }
+        // Conditions alternate, and attempts end with the first pass.
+        let is_bare = self.attempts.last().is_none_or(|last| last.condition == ConditionRole::None.name());
+        Some(if is_bare {
+            "solved by another model without the skill"
+        } else {
+            "solved by another model with the skill and not without"
+        })
+    }
 }
 
 /// The results; `None` if the stage was not executed.
@@ -112,10 +130,7 @@ pub(crate) fn run_solvers(
     let stored = read_solvers(folder)?;
     let model =
         options.model.map(str::to_owned).or_else(|| stored.as_ref().map(|stored| stored.model.clone()));
-    let Some(model) = model else {
-        events.handle_event(&DraftEvent::NoSolver);
-        return Ok(());
-    };
+    let Some(model) = model else { return Ok(()) };
     check_solver(Some(&model), author.name())?;
     let mut solvers = stored.filter(|stored| stored.model == model).unwrap_or_default();
     "assay.draft-solvers/1".clone_into(&mut solvers.schema);
@@ -139,20 +154,22 @@ pub(crate) fn run_solvers(
     }
     check_payment(options, &model, host)?;
     let url = options.base_url;
-    if folder.path_of("solver.toml").symlink_metadata().is_err() {
-        let price = options.price.as_ref().map(|price| &price[..]);
-        folder.write_text("solver.toml", &solver(&model, url, options.api_key_env, price))?;
+    if folder.path_of(EXPERIMENT).symlink_metadata().is_err() {
+        let agent = AttemptAgent {
+            model: &model,
+            base_url: url,
+            api_key_env: options.api_key_env,
+            price: options.price,
+        };
+        folder.write_text(EXPERIMENT, &solver(&agent))?;
     }
-    let planned = Experiment::load(&folder.path_of("solver.toml"))?;
-    if planned.agents.iter().any(|agent| agent.model.as_deref() != Some(model.as_str())) {
-        let path = folder.path_of("solver.toml");
-        return Err(SolverFault::OtherModel { path, model }.into());
-    }
+    check_agents(&folder.path_of(EXPERIMENT), &model)?;
     let store = Store::open(&folder.path_of("solver/store"))?;
-    let mut stage = SolverStage { max_usd: options.max_usd, folder, author, cancel, host, store, events };
+    let max_usd = options.max_usd;
+    let runner = TrialRunner { file: EXPERIMENT, max_usd, folder, author, cancel, host, store, events };
     for task in open {
         let digest = folder_digest(&folder.task_folder(&task));
-        let (solved, output) = stage.attempt(&task, digest)?;
+        let (solved, output) = attempt_task(&runner, &task, digest)?;
         let is_solved = solved.solved;
         solvers.tasks.insert(task.clone(), solved);
         folder.write_json(FILE, &solvers)?;
@@ -165,6 +182,20 @@ pub(crate) fn run_solvers(
     Ok(())
 }
 
+/// Refuses an experiment whose agents have another model.
+pub(crate) fn check_agents(path: &Path, model: &str) -> Result<(), DraftError> {
+    let planned = Experiment::load(path)?;
+    if planned.agents.iter().any(|agent| agent.model.as_deref() != Some(model)) {
+        return Err(SolverFault::OtherModel { path: path.to_owned(), model: model.to_owned() }.into());
+    }
+    Ok(())
+}
+
+/// Whether a model attempts the tasks of a draft.
+pub(crate) fn has_solver(options: &SolverOptions<'_>, folder: &DraftFolder) -> Result<bool, DraftError> {
+    Ok(options.model.is_some() || read_solvers(folder)?.is_some())
+}
+
 fn reject(folder: &DraftFolder, task: &str, model: &str, output: String) -> Result<(), DraftError> {
     let attempts = 2 * SOLVER_REPETITIONS;
     let reason = format!("unsolved: {model} failed {attempts} attempts, half of them with the skill");
@@ -173,98 +204,31 @@ fn reject(folder: &DraftFolder, task: &str, model: &str, output: String) -> Resu
     folder.reject_task(task, RejectedTask { reason, faults, repairs })
 }
 
-struct SolverStage<'a> {
-    max_usd: Option<f64>,
-    folder: &'a DraftFolder,
-    author: &'a DraftAuthor,
-    cancel: &'a Arc<AtomicBool>,
-    host: &'a dyn DraftHost,
-    store: Store,
-    events: &'a dyn DraftEvents,
-}
-
-impl SolverStage<'_> {
-    /// Attempts a task alternately without and with the skill, up to the first pass. Returns what the verifier printed last.
-    fn attempt(&mut self, task: &str, digest: String) -> Result<(SolvedTask, String), DraftError> {
-        let mut experiment = Experiment::load(&self.folder.path_of("solver.toml"))?;
-        experiment.suite = vec![format!("tasks/{task}")];
-        let sandboxes = self.host.open_sandboxes().map_err(DraftError::Host)?;
-        let here = self.host.machine_context(&sandboxes);
-        let mut plan = Plan::build(experiment, &self.store, &here)?;
-        let (cells, experiment) = (&mut plan.cells, &plan.experiment);
-        let is_bare = |condition: &str| experiment.role_of(condition) == ConditionRole::None;
-        cells.sort_by_key(|cell| (cell.repetition, !is_bare(&cell.condition)));
-        if plan.cells.is_empty() {
-            let reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
-            let (task, reasons) = (task.to_owned(), reasons.join("; "));
-            return Err(SolverFault::NotPlanned { task, reasons }.into());
+/// Attempts a task alternately without and with the skill, up to the first pass. Returns what the verifier printed last.
+fn attempt_task(
+    runner: &TrialRunner<'_>,
+    task: &str,
+    digest: String,
+) -> Result<(SolvedTask, String), DraftError> {
+    let mut plan = runner.plan_task(task)?;
+    let (cells, experiment) = (&mut plan.cells, &plan.experiment);
+    let is_bare = |condition: &str| experiment.role_of(condition) == ConditionRole::None;
+    cells.sort_by_key(|cell| (cell.repetition, !is_bare(&cell.condition)));
+    let cells = plan.cells.clone();
+    let (mut attempts, mut output) = (Vec::new(), String::new());
+    for cell in cells {
+        let what = format!("attempt {} of the solver, {}", attempts.len() + 1, cell.condition);
+        runner.events.handle_event(&DraftEvent::Working { task, what: &what });
+        let record = runner.run_cell(&mut plan, &cell, task)?;
+        attempts.push(SolverAttempt {
+            trial: record.trial.clone(),
+            condition: cell.condition,
+            outcome: record.outcome,
+        });
+        if record.outcome == Outcome::Passed {
+            return Ok((SolvedTask { digest, solved: true, attempts }, output));
         }
-        let cells = plan.cells.clone();
-        let (mut attempts, mut output) = (Vec::new(), String::new());
-        for cell in cells {
-            plan.cells = vec![cell.clone()];
-            let record = self.trial(&plan, &cell.trial, task)?;
-            attempts.push(SolverAttempt {
-                trial: record.trial.clone(),
-                condition: cell.condition,
-                outcome: record.outcome,
-            });
-            if record.outcome == Outcome::Passed {
-                return Ok((SolvedTask { digest, solved: true, attempts }, output));
-            }
-            let attempt = self.store.trial_folder(&record.trial).join(format!("attempts/{}", record.attempt));
-            let text = std::fs::read(attempt.join("verifier/test-stdout.txt")).unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
-            let skip = text.chars().count().saturating_sub(OUTPUT_CHARS);
-            output = text.chars().skip(skip).collect();
-        }
-        Ok((SolvedTask { digest, solved: false, attempts }, output))
+        output = runner.read_output(&record);
     }
-
-    /// Executes a trial, or reads its record.
-    fn trial(&mut self, plan: &Plan, id: &TrialId, task: &str) -> Result<Record, DraftError> {
-        let sandboxes = self.host.open_sandboxes().map_err(DraftError::Host)?;
-        let permissions = Permissions::default();
-        let here = MachineContext { permissions, ..self.host.machine_context(&sandboxes) };
-        let run = plan.begin_run(&self.store)?.run;
-        let resolver = plan.resolver(&self.store, &here);
-        let options = RunOptions { max_usd: self.left_usd()?, ..RunOptions::new(1) };
-        let outcome =
-            assay_trial::run(plan, &run, &self.store, &resolver, &options, self.cancel, &mut |event| {
-                if let Event::Note(note) = event {
-                    self.events.handle_event(&DraftEvent::TrialNote(&note));
-                }
-            });
-        self.store.clear_scratch();
-        let outcome = outcome?;
-        if self.cancel.load(Ordering::Relaxed) {
-            return Err(SolverFault::Interrupted.into());
-        }
-        if let Some(capped) = outcome.capped {
-            return Err(SolverFault::Capped { task: task.to_owned(), capped }.into());
-        }
-        match self.store.record(id)? {
-            Some(record) if record.outcome.counts() => Ok(record),
-            record => {
-                let reason = record.and_then(|record| record.reason).unwrap_or_default();
-                Err(SolverFault::NoResult { task: task.to_owned(), reason }.into())
-            }
-        }
-    }
-
-    /// What is left of the draft's cap.
-    fn left_usd(&self) -> Result<Option<f64>, DraftError> {
-        let Some(cap) = self.max_usd else { return Ok(None) };
-        let mut spent = self.author.sum_cost().unwrap_or(0.0);
-        // All attempts that were ever made, of tasks that were edited since as well.
-        let folders = std::fs::read_dir(self.store.root().join("trials")).into_iter().flatten().flatten();
-        let trials =
-            folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten());
-        for trial in trials {
-            let id = trial.file_name().to_string_lossy().parse::<TrialId>();
-            let Ok(id) = id else { continue };
-            spent += self.store.record(&id)?.and_then(|record| record.cost_usd).unwrap_or(0.0);
-        }
-        Ok(Some((cap - spent).max(0.0)))
-    }
+    Ok((SolvedTask { digest, solved: false, attempts }, output))
 }

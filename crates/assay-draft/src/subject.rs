@@ -23,6 +23,8 @@ pub(crate) struct DraftSubject {
     /// One, or several that each task needs.
     pub(crate) packages: Vec<Package>,
     pub(crate) text: SkillText,
+    /// Whether ideas are made from name and description only.
+    pub(crate) is_blind: bool,
     /// Texts of the package that tasks must not resemble, by path.
     pub(crate) examples: Vec<(String, String)>,
 }
@@ -146,6 +148,10 @@ pub(crate) fn describe_subject(
     }
     let text = SkillText {
         name: names_of(&packages),
+        descriptions: packages
+            .iter()
+            .map(|package| (package.name.clone(), package.description.clone()))
+            .collect(),
         documents: packages.iter().map(|package| (package.name.clone(), package.document.clone())).collect(),
         files,
         several,
@@ -157,5 +163,5 @@ pub(crate) fn describe_subject(
             .as_array()
             .is_some_and(|unmet| unmet.iter().any(|one| !one["double"].is_null())),
     };
-    DraftSubject { packages, text, examples }
+    DraftSubject { packages, text, is_blind: false, examples }
 }

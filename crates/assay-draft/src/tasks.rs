@@ -6,8 +6,8 @@ use crate::author::DraftAuthor;
 use crate::error::{DraftError, InputFault};
 use crate::event::{DraftEvent, DraftEvents};
 use crate::folder::{DraftFolder, DraftIdeas, ProposalRecord, RejectedTask, folder_digest, person_reason};
-use crate::ideas::{Idea, ProposedIdeas, read_ideas};
-use crate::prompts::{self, FILES, IDEAS, versions};
+use crate::ideas::{Idea, ProposedIdeas, read_blind_ideas, read_choice, read_ideas};
+use crate::prompts::{self, BLIND_IDEAS, CHOOSE, FILES, IDEAS, versions};
 use crate::proposal::{Proposal, Provenance, read_files, write_task};
 use crate::subject::DraftSubject;
 
@@ -27,15 +27,52 @@ pub(crate) fn propose_ideas(
     let read = |reply: &str| {
         read_ideas(reply, count, &text.intents, &text.directives).map_err(|error| error.to_string())
     };
-    let ProposedIdeas { ideas, unused, dropped } = model
-        .answer_request(IDEAS, &request, &read)?
-        .map_err(|fault| DraftError::Reply { what: "ideas", fault })?;
+    let answer = if subject.is_blind {
+        ask_blind_ideas(subject, model, count, &[])?
+    } else {
+        model.answer_request(IDEAS, &request, &read)?
+    };
+    let ProposedIdeas { ideas, unused, dropped } =
+        answer.map_err(|fault| DraftError::Reply { what: "ideas", fault })?;
     for idea in &dropped {
         events.handle_event(&DraftEvent::IdeaDropped { idea: &idea.name, reason: &idea.reason });
     }
     let schema = "assay.draft-ideas/1".to_owned();
     folder.write_json("ideas.json", &DraftIdeas { schema, ideas: ideas.clone(), unused, dropped })?;
     Ok(ideas)
+}
+
+/// Asks for ideas by the name and the description of the skill only, and then which directives each tests. `others` are ideas
+/// that are there. The inner error says why no reply can be read.
+pub(crate) fn ask_blind_ideas(
+    subject: &DraftSubject,
+    model: &DraftAuthor,
+    count: usize,
+    others: &[Idea],
+) -> Result<Result<ProposedIdeas, String>, DraftError> {
+    let titles: Vec<&str> = others.iter().map(|idea| idea.title.as_str()).collect();
+    let request = prompts::request_blind_ideas(&subject.text, count, &titles);
+    let read = |reply: &str| read_blind_ideas(reply, count).map_err(|error| error.to_string());
+    let mut ideas = match model.answer_request(BLIND_IDEAS, &request, &read)? {
+        Ok(ideas) => ideas,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    let mut taken = others.to_vec();
+    for idea in &mut ideas {
+        idea.name = free_name(&idea.name, &taken);
+        taken.push(idea.clone());
+    }
+    let request = prompts::request_choice(&subject.text, &ideas);
+    let read =
+        |reply: &str| read_choice(reply, &ideas, &subject.text.directives).map_err(|error| error.to_string());
+    Ok(model.answer_request(CHOOSE, &request, &read)?)
+}
+
+/// A name that no idea has: the name itself, or with a number.
+pub(crate) fn free_name(name: &str, taken: &[Idea]) -> String {
+    let names = (1..).map(|number| if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
+    let mut free = names.filter(|name| !taken.iter().any(|idea| &idea.name == name));
+    free.next().unwrap_or_else(|| name.to_owned())
 }
 
 /// Names of ideas become names of folders, and the file may have been edited.

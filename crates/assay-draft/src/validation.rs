@@ -21,7 +21,8 @@ use crate::folder::{
 };
 use crate::host::{CheckedTask, DraftHost};
 use crate::input_files::{GENERATOR, generate_files};
-use crate::items::{ITEMS_FILE, MUTANTS_FILE, TaskItems, TaskMutants};
+use crate::items::{ITEMS_FILE, MUTANTS_FILE, TaskItems, TaskMutants, count_judged};
+use crate::pilot::FaultyTask;
 use crate::prompts::{REPAIR, request_repair};
 use crate::proposal::{apply, read_changes, read_task};
 use crate::review::{Fault, Reference, review, review_items};
@@ -84,6 +85,28 @@ pub(crate) fn validate_tasks(
     result
 }
 
+/// Has the author repair the tasks that the pilot found faulty, or rejects them. Returns whether one was repaired, which has to be
+/// validated again.
+pub(crate) fn settle_faulty(
+    folder: &DraftFolder,
+    subject: &DraftSubject,
+    models: EvidenceModels<'_>,
+    host: &mut dyn DraftHost,
+    events: &dyn DraftEvents,
+    faulty: Vec<FaultyTask>,
+) -> Result<bool, DraftError> {
+    let validator = Validator { folder, subject, models, host, others: &[], events };
+    let mut is_repaired = false;
+    for FaultyTask { task, digest, faults, output } in faulty {
+        let proposal = folder.read_proposal(&task)?;
+        let checked = CheckResults { faults, warnings: Vec::new(), output };
+        let pending = PendingRepair { report: report(&checked), faults: checked.faults, digest };
+        is_repaired |= validator.repair_or_reject(&task, proposal, pending)?;
+    }
+    let _ = assay_fs::remove_tree(&folder.path_of(WORK));
+    Ok(is_repaired)
+}
+
 /// Fewest replies that do the work without the skill: with one, its luck decides what is known.
 const FEWEST_BLIND: usize = 2;
 
@@ -95,13 +118,14 @@ enum Weighed {
     Faulty(Vec<Fault>, String),
 }
 
-fn see_items<'a>(items: &'a TaskItems, evidence: &'a TaskEvidence) -> ItemEvidence<'a> {
+fn see_items<'a>(items: &'a TaskItems, evidence: &'a TaskEvidence, judged: usize) -> ItemEvidence<'a> {
     ItemEvidence {
         items,
         blind: &evidence.blind,
         with_skill: &evidence.with_skill,
         mutants: &evidence.mutants,
         fairness: &evidence.fairness,
+        judged,
     }
 }
 
@@ -170,21 +194,32 @@ impl Validator<'_> {
                 }
                 PendingRepair { report: report(&checked), faults: checked.faults, digest }
             };
-            let reason = match proposal {
-                None => Some("no model wrote it, so none repairs it".to_owned()),
-                Some(proposal) if !proposal.written.contains(&pending.digest) => {
-                    Some("it was edited, so no model repairs it".to_owned())
-                }
-                Some(proposal) if proposal.repairs >= MOST_REPAIRS => {
-                    Some(format!("still faulty after {MOST_REPAIRS} repairs"))
-                }
-                Some(proposal) => self.repair(proposal, &pending)?.err(),
-            };
-            if let Some(reason) = reason {
-                self.reject(task, &reason, pending.faults)?;
+            if !self.repair_or_reject(task, proposal, pending)? {
                 return Ok(false);
             }
         }
+    }
+
+    /// Has the model repair a task with faults, or rejects it. Returns whether it was repaired.
+    fn repair_or_reject(
+        &self,
+        task: &str,
+        proposal: Option<ProposalRecord>,
+        pending: PendingRepair,
+    ) -> Result<bool, DraftError> {
+        let reason = match proposal {
+            None => Some("no model wrote it, so none repairs it".to_owned()),
+            Some(proposal) if !proposal.written.contains(&pending.digest) => {
+                Some("it was edited, so no model repairs it".to_owned())
+            }
+            Some(proposal) if proposal.repairs >= MOST_REPAIRS => {
+                Some(format!("still faulty after {MOST_REPAIRS} repairs"))
+            }
+            Some(proposal) => self.repair(proposal, &pending)?.err(),
+        };
+        let Some(reason) = reason else { return Ok(true) };
+        self.reject(task, &reason, pending.faults)?;
+        Ok(false)
     }
 
     /// Runs the task's generator, if it has one. Its files belong to what the model wrote.
@@ -275,6 +310,7 @@ impl Validator<'_> {
             return Ok(Weighed::Stays(digest.to_owned()));
         };
         let work = self.folder.path_of(WORK);
+        let judged = count_judged(&read_task(&root), &items);
         let stored = read_evidence(self.folder, task)?.filter(|evidence| evidence.digest == digest);
         let mut collector = EvidenceCollector {
             task: EvidenceTask {
@@ -293,10 +329,10 @@ impl Validator<'_> {
             None => collector.collect_with_skill(digest)?,
         };
         // A wrong check is repaired before anybody is asked for more.
-        let mut selection = decide_items(&see_items(&items, &evidence), can_repair);
+        let mut selection = decide_items(&see_items(&items, &evidence, judged), can_repair);
         if selection.faults.is_empty() && evidence.blind.is_empty() {
             collector.collect_blind(&mut evidence)?;
-            selection = decide_items(&see_items(&items, &evidence), can_repair);
+            selection = decide_items(&see_items(&items, &evidence, judged), can_repair);
         }
         if selection.faults.is_empty() && evidence.blind.len() < FEWEST_BLIND {
             let message = format!("fewer than {FEWEST_BLIND} replies did the work without the skill");

@@ -6,6 +6,7 @@ use assay_skill::Package;
 
 use super::reply::read_directives;
 use super::request::request_directives;
+use super::rewrite::replace_questions;
 use super::{DraftDirectives, find_directives};
 use crate::author::DraftAuthor;
 use crate::error::DraftError;
@@ -30,6 +31,7 @@ pub(super) fn ask_directives(
         .answer_request(DIRECTIVES, &request, &read)?
         .map_err(|fault| DraftError::Reply { what: "directives", fault })?;
     list.model = Some(author.name().to_owned());
+    replace_questions(&mut list.directives, author)?;
     Ok(list)
 }
 

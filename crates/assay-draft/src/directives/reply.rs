@@ -237,7 +237,7 @@ fn filled(text: Option<String>) -> Option<String> {
     text.map(|text| shorten(&text)).filter(|text| !text.is_empty())
 }
 
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     text.trim().chars().take(PART_CAP).collect()
 }
 

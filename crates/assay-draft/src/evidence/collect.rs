@@ -236,7 +236,9 @@ impl EvidenceCollector<'_, '_> {
         let checks = files.iter().filter(|file| file.path == "tests/check.py");
         let checks: Vec<Part> = checks.map(|file| (file.path.clone(), file.text.clone())).collect();
         let task = show_task(files);
+        let first = self.task.items.items.iter().find(|item| item.is_measuring());
         let text = FAIRNESS.fill(&[
+            ("id", first.map_or("id", |item| &item.id)),
             ("task", &task),
             ("items", &crate::prompts::data("ITEMS", &items, &[&task])),
             ("checks", &delimited("CHECKS", &checks, &[&task, &items])),

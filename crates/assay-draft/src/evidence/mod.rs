@@ -21,4 +21,4 @@ pub use record::{CounterfactualCopy, DroppedItem, GradedMutant, GradedWork, Task
 pub(crate) use record::{read_evidence, write_evidence};
 pub use selection::{ItemEvidence, ItemSelection, decide_items};
 pub(crate) use summary::summarize_items;
-pub use summary::{ItemSummary, SetShares};
+pub use summary::{ItemSummary, PilotShares, SetShares};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{DroppedItem, FairnessAnswer, GradedMutant, GradedWork};
 use crate::directives::DirectiveClass;
-use crate::items::{FEWEST_ITEMS, ItemSet, TaskItem, TaskItems};
+use crate::items::{FEWEST_ITEMS, ItemSet, TaskItem, TaskItems, describe_judged};
 use crate::review::Fault;
 
 /// What is known of the items of a task.
@@ -20,6 +20,8 @@ pub struct ItemEvidence<'a> {
     pub mutants: &'a [GradedMutant],
     /// What a reader says.
     pub fairness: &'a [FairnessAnswer],
+    /// Items of directives that only a judge decides, and that count toward the fewest of a task.
+    pub judged: usize,
 }
 
 /// What becomes of the items of a task.
@@ -175,13 +177,14 @@ fn find_too_few(evidence: &ItemEvidence<'_>, against: &BTreeMap<&str, Fault>) ->
     let measuring = || evidence.items.items.iter().filter(|item| item.is_measuring());
     let kept = || measuring().filter(|item| !against.contains_key(item.id.as_str()));
     let has_knowledge = kept().any(|item| item.class == Some(DirectiveClass::Knowledge));
-    if kept().count() >= FEWEST_ITEMS && has_knowledge {
+    if kept().count() + evidence.judged >= FEWEST_ITEMS && has_knowledge {
         return Vec::new();
     }
     let message = format!(
-        "{} of {} items of directives stay, {}: a task needs {FEWEST_ITEMS}, one of them knowledge",
+        "{} of {} items of directives stay{}, {}: a task needs {FEWEST_ITEMS}, one of them knowledge",
         kept().count(),
         measuring().count(),
+        describe_judged(evidence.judged),
         if has_knowledge { "knowledge among them" } else { "none of them knowledge" },
     );
     let reasons = measuring().filter_map(|item| against.get(item.id.as_str()).cloned());

@@ -29,6 +29,16 @@ pub enum ItemSet {
     If,
 }
 
+impl ItemSet {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gc => "gc",
+            Self::If => "if",
+        }
+    }
+}
+
 /// What a check of a task decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskItem {

@@ -6,7 +6,7 @@ use super::reply::{read_answers, read_comparisons};
 use super::request::{ComparedPair, ProbeItem, WORDINGS, request_answers, request_comparisons};
 use super::{ProbeRecord, ProbeVerdict, ProbedDirective};
 use crate::author::DraftAuthor;
-use crate::directives::DraftDirective;
+use crate::directives::{DraftDirective, explain_given_away};
 use crate::error::DraftError;
 use crate::event::{DraftEvent, DraftEvents};
 use crate::folder::DraftFolder;
@@ -36,9 +36,15 @@ pub(crate) fn probe_directives(
             return Ok(Some(stored));
         }
     }
+    let not_asked = directives.iter().filter_map(|one| Some((one.id.clone(), explain_given_away(one)?)));
+    let not_asked: BTreeMap<String, String> = not_asked.collect();
+    for (directive, reason) in &not_asked {
+        events.handle_event(&DraftEvent::NotAsked { directive, reason });
+    }
     let replies = ask_answers(&items, measured)?;
     let matches = compare_answers(&items, &replies, author)?;
     let mut record = ProbeRecord::new(measured.name(), author.name());
+    record.not_asked = not_asked;
     for ((item, replies), matches) in items.into_iter().zip(replies).zip(matches) {
         record.directives.insert(item.id, ProbedDirective::new(item.question, item.answer, replies, matches));
     }
@@ -79,11 +85,7 @@ fn compare_answers(
     for (item, replies) in items.iter().zip(replies) {
         let given = replies.iter().enumerate().filter_map(|(way, reply)| Some((way, reply.as_ref()?)));
         let open = given.filter(|(_, reply)| !is_equal(&item.answer, reply));
-        pairs.extend(open.map(|(way, reply)| ComparedPair {
-            id: name(item, way),
-            answer: &item.answer,
-            reply,
-        }));
+        pairs.extend(open.map(|(way, reply)| ComparedPair { id: name(item, way), item, reply }));
     }
     let mut compared = BTreeMap::new();
     for request in request_comparisons(&pairs) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::request::WORDINGS;
 use super::{ProbeVerdict, classify_matches};
 use crate::directives::{DirectiveClass, DraftDirective};
 use crate::error::DraftError;
@@ -22,8 +23,15 @@ pub struct ProbeRecord {
     pub model: String,
     /// The model that compared its replies with the answers.
     pub reader: String,
+    /// The ways of asking, in their order. Each is a request of its own, in a conversation of its own: whoever answers one has
+    /// not seen another.
+    #[serde(default)]
+    pub ways: Vec<String>,
     /// By the id of the directive.
     pub directives: BTreeMap<String, ProbedDirective>,
+    /// Why a directive was not asked about, by its id, as a clause.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_asked: BTreeMap<String, String>,
 }
 
 /// The replies about a directive.
@@ -53,6 +61,12 @@ impl ProbedDirective {
         Self { question, answer, replies, matches, verdict }
     }
 
+    /// The first reply that meets the answer.
+    fn first_match(&self) -> Option<&String> {
+        let mut replies = self.replies.iter().zip(&self.matches);
+        replies.find_map(|(reply, met)| reply.as_ref().filter(|_| *met == Some(true)))
+    }
+
     /// Of ten agents, how many do what the answer says, by the replies that could be compared.
     fn known(&self) -> Option<u8> {
         let met = self.matches.iter().filter(|one| **one == Some(true)).count();
@@ -62,10 +76,17 @@ impl ProbedDirective {
 }
 
 impl ProbeRecord {
-    /// A probe without replies.
+    /// A probe without replies, of each way of asking.
     pub(crate) fn new(model: &str, reader: &str) -> Self {
         let (model, reader) = (model.to_owned(), reader.to_owned());
-        Self { schema: SCHEMA.to_owned(), model, reader, directives: BTreeMap::new() }
+        Self {
+            schema: SCHEMA.to_owned(),
+            model,
+            reader,
+            ways: WORDINGS.map(str::to_owned).to_vec(),
+            directives: BTreeMap::new(),
+            not_asked: BTreeMap::new(),
+        }
     }
 
     /// Reads the probe of a draft; `None` if its folder has none.
@@ -95,15 +116,18 @@ impl ProbeRecord {
     }
 }
 
-/// The directives as the probe shows them: what the model does anyway is a reminder, and `known` is what was counted in place of
-/// what the author expected.
+/// The directives as the probe shows them: what the model does anyway is a reminder, whose default is what the model says it
+/// would do, and `known` is what was counted in place of what the author expected.
 pub fn apply_probe(directives: &[DraftDirective], probe: &ProbeRecord) -> Vec<DraftDirective> {
     let apply = |directive: &DraftDirective| {
         let mut directive = directive.clone();
         let Some(probed) = probe.find_replies(&directive) else { return directive };
         let shows = matches!(directive.class, Some(DirectiveClass::Knowledge | DirectiveClass::Convention));
         match probed.verdict {
-            ProbeVerdict::Known if shows => directive.class = Some(DirectiveClass::Reminder),
+            ProbeVerdict::Known if shows => {
+                directive.class = Some(DirectiveClass::Reminder);
+                directive.default = probed.first_match().cloned().or(directive.default);
+            }
             ProbeVerdict::Unclear => return directive,
             ProbeVerdict::Known | ProbeVerdict::Unknown => {}
         }
@@ -160,6 +184,23 @@ mod tests {
         check(9, [missed, missed, met], (true, false, Some(3)));
         check(1, [missed, met, None], (true, false, Some(1)));
         check(5, [None, None, None], (false, false, Some(5)));
+    }
+
+    #[test]
+    fn a_control_has_the_reply_of_the_model_as_its_default() {
+        let mut probe = probe(&[("d01", [Some(false), Some(true), Some(true)])]);
+        let probed = probe.directives.get_mut("d01").unwrap();
+        probed.replies =
+            ["cone 4", "cone 6, as usual", "cone 6"].map(|reply| Some(reply.to_owned())).to_vec();
+        let before = DraftDirective { default: Some("cone 4".to_owned()), ..directive("d01", 0) };
+        let check = |probe: &ProbeRecord, expected: &str| {
+            let applied = apply_probe(&[before.clone()], probe);
+            assert_eq!(applied[0].default.as_deref(), Some(expected));
+        };
+        check(&probe, "cone 6, as usual");
+        // What the model does not do keeps the expectation of the author.
+        probe.directives.get_mut("d01").unwrap().verdict = ProbeVerdict::Unknown;
+        check(&probe, "cone 4");
     }
 
     #[test]

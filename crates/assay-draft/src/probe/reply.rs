@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::complaint::Complaint;
 
 /// Longest answer that is kept, in characters.
-const ANSWER_CAP: usize = 600;
+const ANSWER_CAP: usize = 1_200;
 
 #[derive(Deserialize)]
 struct AnswersReply {

@@ -3,7 +3,7 @@
 use assay_judge::Request;
 use serde_json::json;
 
-use crate::directives::DraftDirective;
+use crate::directives::{DraftDirective, explain_given_away};
 use crate::prompts::{PROBE, PROBE_COMPARE, PROBE_COMPARE_SYSTEM, PROBE_SYSTEM, data};
 
 /// Most questions of a request.
@@ -34,35 +34,29 @@ impl ProbeItem {
     pub(crate) fn of_directive(directive: &DraftDirective) -> Option<Self> {
         let (question, answer) = directive.question.clone().zip(directive.answer.clone())?;
         let relevant_when = directive.relevant_when.clone().unwrap_or_default();
-        let shown = format!("{relevant_when} {question}");
-        (!gives_away(&shown, &answer)).then(|| Self {
-            id: directive.id.clone(),
-            relevant_when,
-            question,
-            answer,
-        })
+        let is_asked = explain_given_away(directive).is_none();
+        is_asked.then(|| Self { id: directive.id.clone(), relevant_when, question, answer })
+    }
+
+    /// Most words of an answer: so many for each part of the question.
+    fn most_words(&self) -> usize {
+        WORDS_OF_PART * count_parts(&self.question)
     }
 }
 
-/// Whether a question has the answer in it: four of its words in a row, all of a shorter answer, or all names and numbers
-/// that it fixes.
-fn gives_away(question: &str, answer: &str) -> bool {
-    const RUN: usize = 4;
-    let words = |text: &str| -> Vec<String> {
-        let words = text
-            .split_whitespace()
-            .map(|word| word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase());
-        words.filter(|word| !word.is_empty()).collect()
-    };
-    let (question, answer) = (words(question), words(answer));
-    if answer.is_empty() {
-        return true;
-    }
-    let run = RUN.min(answer.len());
-    let shares = answer.windows(run).any(|run| question.windows(run.len()).any(|other| run == other));
-    let fixes = |word: &&String| word.contains(|sign: char| !sign.is_alphabetic());
-    let mut fixed = answer.iter().filter(fixes).peekable();
-    shares || (fixed.peek().is_some() && fixed.all(|word| question.contains(word)))
+/// Most words of the answer to a question of one part.
+const WORDS_OF_PART: usize = 40;
+
+/// Most parts of a question that give it more words.
+const MOST_PARTS: usize = 4;
+
+/// How many parts a question has, by its words: it may have several sentences, and what it asks for may be a list.
+fn count_parts(question: &str) -> usize {
+    let words: Vec<String> = question.split_whitespace().map(str::to_lowercase).collect();
+    let joined = words.iter().filter(|word| matches!(word.as_str(), "and" | "or")).count();
+    let listed = question.matches([',', ';']).count();
+    let asked = question.matches('?').count().saturating_sub(1);
+    (1 + joined + listed + asked).min(MOST_PARTS)
 }
 
 /// The requests of a way of asking. The order of the questions differs from way to way.
@@ -74,20 +68,24 @@ pub(super) fn request_answers(items: &[ProbeItem], way: usize) -> Vec<Request> {
         let lines: Vec<String> = items
             .iter()
             .map(|item| {
-                json!({"id": item.id, "when": item.relevant_when, "question": item.question}).to_string()
+                json!({
+                    "id": item.id, "when": item.relevant_when, "question": item.question, "words": item.most_words(),
+                })
+                .to_string()
             })
             .collect();
         let questions = data("QUESTIONS", &lines.join("\n"), &[]);
-        let text = PROBE.fill(&[("way", WORDINGS[way]), ("questions", &questions)]);
+        let first = items.first().map_or("id", |item| &item.id);
+        let text = PROBE.fill(&[("way", WORDINGS[way]), ("questions", &questions), ("id", first)]);
         Request { system: PROBE_SYSTEM.text.to_owned(), text }
     };
     items.chunks(QUESTIONS).map(request).collect()
 }
 
-/// A reply beside the answer: the id of the directive, the way of asking from 1, and both texts.
+/// A reply beside the answer, with what was asked. The id is that of the directive and the way of asking, from 1.
 pub(super) struct ComparedPair<'a> {
     pub(super) id: String,
-    pub(super) answer: &'a str,
+    pub(super) item: &'a ProbeItem,
     pub(super) reply: &'a str,
 }
 
@@ -96,9 +94,18 @@ pub(super) fn request_comparisons(pairs: &[ComparedPair<'_>]) -> Vec<Request> {
     let request = |pairs: &[ComparedPair<'_>]| {
         let lines: Vec<String> = pairs
             .iter()
-            .map(|pair| json!({"id": pair.id, "expected": pair.answer, "reply": pair.reply}).to_string())
+            .map(|pair| {
+                let ProbeItem { relevant_when, question, answer, .. } = pair.item;
+                json!({
+                    "id": pair.id, "when": relevant_when, "question": question, "expected": answer,
+                    "reply": pair.reply,
+                })
+                .to_string()
+            })
             .collect();
-        let text = PROBE_COMPARE.fill(&[("pairs", &data("PAIRS", &lines.join("\n"), &[]))]);
+        let first = pairs.first().map_or("id", |pair| &pair.id);
+        let pairs = data("PAIRS", &lines.join("\n"), &[]);
+        let text = PROBE_COMPARE.fill(&[("pairs", &pairs), ("id", first)]);
         Request { system: PROBE_COMPARE_SYSTEM.text.to_owned(), text }
     };
     pairs.chunks(PAIRS).map(request).collect()
@@ -109,19 +116,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_with_the_answer_in_it_is_not_asked() {
-        let check = |question: &str, answer: &str, expected: bool| {
-            assert_eq!(gives_away(question, answer), expected, "{question} {answer}");
+    fn a_question_of_several_parts_gets_more_words() {
+        let check = |question: &str, expected: usize| {
+            assert_eq!(count_parts(question), expected, "{question}");
         };
-        check("To which cone is it fired?", "cone 6", false);
-        check("Is it fired to cone 6?", "cone 6", true);
-        check("How is the file called?", "kiln-YYYY.log", false);
-        check("Is the file called `kiln-YYYY.log`?", "kiln-YYYY.log", true);
-        check("What follows the weighing of pots?", "drying, then weighing again", false);
-        check("Do you do drying, then weighing again?", "drying, then weighing again, for two weeks", true);
-        check("What is it?", "", true);
-        check("Is it red?", "red", true);
-        check("How many of the 3 shelves are used?", "2 of 3", false);
+        check("To which cone is it fired?", 1);
+        check("To which cone is it fired, and for how long?", 3);
+        check("Which name and which ending has the file?", 2);
+        check("What is the name? What is the ending?", 2);
+        check("", 1);
+        check("Which color, size, weight, order, form and name?", 4);
     }
 
     #[test]

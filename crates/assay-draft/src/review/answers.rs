@@ -4,7 +4,9 @@ use assay_skill::Package;
 
 use super::Fault;
 use crate::directives::DirectiveClass;
-use crate::items::{FEWEST_ITEMS, ItemSet, MOST_CONTROLS, TaskItem, TaskItems, TaskMutants};
+use crate::items::{
+    FEWEST_ITEMS, ItemSet, MOST_CONTROLS, TaskItem, TaskItems, TaskMutants, count_judged, describe_judged,
+};
 use crate::proposal::TaskFile;
 
 /// Most bytes of a file of the skill that is searched.
@@ -19,7 +21,7 @@ const ANSWER_CHARS: usize = 12;
 /// The faults of items.
 ///
 /// - `no-goal`: no item of the set `gc`.
-/// - `too-few-items`: fewer than four items of directives besides controls, or none of them knowledge.
+/// - `too-few-items`: fewer than four items of directives besides controls, or none of those that are tested knowledge. At most two may be judged.
 /// - `too-many-controls`: more than two controls.
 /// - `no-check`: an item without a function in `tests/check.py`.
 /// - `no-mutant`: an item without a solution that ignores its directive, or with one that cannot be made.
@@ -32,7 +34,7 @@ pub(crate) fn review_items(
     files: &[TaskFile],
     skills: &[Package],
 ) -> Vec<Fault> {
-    let mut faults = review_counts(items);
+    let mut faults = review_counts(items, count_judged(files, items));
     let text = |path: &str| files.iter().find(|file| file.path == path).map_or("", |file| &file.text);
     let (checks, solution) = (text("tests/check.py"), text("solution/solve.sh"));
     for item in &items.items {
@@ -51,7 +53,7 @@ pub(crate) fn review_items(
     faults
 }
 
-fn review_counts(items: &TaskItems) -> Vec<Fault> {
+fn review_counts(items: &TaskItems, judged: usize) -> Vec<Fault> {
     let mut faults = Vec::new();
     if items.list_set(ItemSet::Gc).next().is_none() {
         faults.push(Fault::new(
@@ -61,10 +63,11 @@ fn review_counts(items: &TaskItems) -> Vec<Fault> {
     }
     let measuring: Vec<&TaskItem> = items.items.iter().filter(|item| item.is_measuring()).collect();
     let has_knowledge = measuring.iter().any(|item| item.class == Some(DirectiveClass::Knowledge));
-    if measuring.len() < FEWEST_ITEMS || !has_knowledge {
+    if measuring.len() + judged < FEWEST_ITEMS || !has_knowledge {
         let count = measuring.len();
         let message = format!(
-            "{count} items of directives besides controls: a task needs {FEWEST_ITEMS}, one of them knowledge"
+            "{count} items of directives besides controls{}: a task needs {FEWEST_ITEMS}, one that is tested of class knowledge",
+            describe_judged(judged)
         );
         faults.push(Fault::new("too-few-items", message));
     }

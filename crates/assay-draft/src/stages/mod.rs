@@ -20,13 +20,15 @@ pub enum DraftStage {
     Validation,
     /// Attempts of another model.
     Solvers,
+    /// An attempt of the model that is to be measured without the skill, and one with it.
+    Pilot,
     /// An experiment that is ready to run.
     Experiment,
 }
 
 impl DraftStage {
     /// All stages, in their order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Needs,
         Self::Directives,
         Self::Probe,
@@ -34,6 +36,7 @@ impl DraftStage {
         Self::Tasks,
         Self::Validation,
         Self::Solvers,
+        Self::Pilot,
         Self::Experiment,
     ];
 
@@ -61,6 +64,7 @@ impl DraftStage {
                 "Checks in the sandbox and repairs: validation.json, infeasible.json, pilot.toml",
             ),
             Self::Solvers => ("solvers", "Attempts of another model: solver.toml, solvers.json"),
+            Self::Pilot => ("pilot", "Attempts of the model to be measured: attempts.toml, attempts.json"),
             Self::Experiment => {
                 ("experiment", "An experiment that is ready to run: experiment.toml, reviews/")
             }

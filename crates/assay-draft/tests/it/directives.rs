@@ -126,6 +126,7 @@ impl Case {
             intents: &[],
             inputs: None,
             counterfactual: false,
+            blind_ideas: false,
             stop_after,
             resume,
             dry_run: false,
@@ -135,7 +136,7 @@ impl Case {
         let replies = open.replies();
         let mut draft = open.begin(author(&self.author, replies), &self.heard)?;
         let measured = draft.author().open_helper(self.measured.handle(), None).unwrap();
-        draft.add_helpers(DraftHelpers { solver: None, measured: Some(measured) });
+        draft.add_helpers(DraftHelpers { solver: None, measured: Some(measured), pilot: None });
         draft.run_stages(&OPTIONS, &running(), &mut Host::default(), &self.heard)
     }
 
@@ -196,6 +197,61 @@ fn directives_are_listed_probed_and_kept() {
     // Nothing is asked again.
     case.run(true, DraftStage::Probe, false).unwrap();
     assert_eq!(case.requests(), (2, 3));
+}
+
+#[test]
+fn a_question_that_gives_its_answer_away_is_sent_back_with_the_reason() {
+    let told = "Does the page begin with LEDGER/4 at point 1?";
+    let also = "Is the list by takings with the smallest takings first at point 3?";
+    let listed = move || {
+        let mut list: Value = serde_json::from_str(&listed()).unwrap();
+        (list["directives"][1]["question"], list["directives"][3]["question"]) = (json!(told), json!(also));
+        list.to_string()
+    };
+    let writer = Model::new("openai:author", move |text| {
+        if text.starts_with("List the directives") {
+            return Ok(listed());
+        }
+        if !text.starts_with("You wrote the questions below") {
+            return Ok(writes(text));
+        }
+        let refused: Vec<Value> = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .filter(|line: &Value| line["reason"].is_string())
+            .collect();
+        let reasons: Vec<(&str, &str)> = refused
+            .iter()
+            .map(|one| (one["id"].as_str().unwrap(), one["reason"].as_str().unwrap()))
+            .collect();
+        assert_eq!(
+            reasons,
+            [
+                ("d03", "it has \"ledger/4\" of the answer"),
+                ("d05", "it has \"smallest takings first\" of the answer")
+            ]
+        );
+        // The second is no better than before.
+        let questions = json!([{"id": "d03", "question": "What is the first line at point 1?"}, {"id": "d05", "question": also}]);
+        Ok(json!({ "questions": questions }).to_string())
+    });
+    let case = Case { author: writer, ..Case::new(0) };
+    case.run(false, DraftStage::Probe, false).unwrap();
+    // The list, the questions and a comparison.
+    assert_eq!(case.requests(), (3, 3));
+    let list = DraftDirectives::read_from(&case.draft()).unwrap().unwrap();
+    let question = |id: &str| list.find_by_id(id).unwrap().question.clone().unwrap();
+    assert_eq!(
+        (question("d03").as_str(), question("d05").as_str()),
+        ("What is the first line at point 1?", also)
+    );
+    let probe = ProbeRecord::read_from(&case.draft()).unwrap().unwrap();
+    assert_eq!(probe.directives.keys().collect::<Vec<_>>(), ["d02", "d03", "d04", "d06", "d07"]);
+    assert_eq!(probe.not_asked["d05"], "it has \"smallest takings first\" of the answer");
+    assert_eq!(probe.ways.len(), 3);
+    assert!(case.heard.texts().iter().any(|event| event.starts_with("NotAsked { directive: \"d05\"")));
+    case.run(true, DraftStage::Probe, false).unwrap();
+    assert_eq!(case.requests(), (3, 3));
 }
 
 #[test]

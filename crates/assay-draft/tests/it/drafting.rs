@@ -100,6 +100,7 @@ impl DraftCase {
             intents: &[],
             inputs: None,
             counterfactual: false,
+            blind_ideas: false,
             stop_after,
             resume,
             dry_run: false,
@@ -135,7 +136,7 @@ impl DraftCase {
         let tasks = status["tasks"].as_array().unwrap().iter();
         let tasks = tasks.map(|task| {
             (
-                text(&task["task"]),
+                text(&task["name"]),
                 text(&task["state"]),
                 task["repairs"].as_u64().unwrap(),
                 text(&task["reason"]),

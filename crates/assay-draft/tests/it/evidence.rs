@@ -126,6 +126,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
             intents: &[],
             inputs: None,
             counterfactual: false,
+            blind_ideas: false,
             stop_after,
             resume,
             dry_run: false,
@@ -136,7 +137,7 @@ fn draft_with(replies: Replies, has_solver: bool) -> Outcome {
         let mut draft = open.begin(author(&writer, replies), &heard)?;
         let handle: ModelHandle = solver.handle();
         let helper = draft.author().open_helper(handle, None).unwrap();
-        draft.add_helpers(DraftHelpers { solver: has_solver.then_some(helper), measured: None });
+        draft.add_helpers(DraftHelpers { solver: has_solver.then_some(helper), measured: None, pilot: None });
         draft.run_stages(&OPTIONS, &running(), &mut host, &heard).map(|_| ())
     };
     run(false, DraftStage::Needs).unwrap();

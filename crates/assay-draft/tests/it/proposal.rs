@@ -124,7 +124,12 @@ fn a_proposal_becomes_a_task_that_loads() {
     let sets: Vec<_> =
         rubric["sets"].as_array().unwrap().iter().map(|set| (&set["name"], &set["weight"])).collect();
     assert_eq!(sets, [(&json!("gc"), &json!(100.0)), (&json!("if"), &json!(100.0))]);
-    assert_eq!(rubric["sets"][1]["items"][0]["line"], 13);
+    let judged = &rubric["sets"][1]["items"][0];
+    assert_eq!((&judged["id"], &judged["line"]), (&json!("d04"), &json!(13)));
+    let mut control = text.clone();
+    control["rubric"][1]["directive"] = "d06".into();
+    let complaint = read_files(&control.to_string(), &[], &directives()).unwrap_err().to_string();
+    assert!(complaint.contains("d06 is a reminder"), "{complaint}");
     // assay writes what runs the checks.
     let items = TaskItems::read_from(&into).unwrap().unwrap();
     let item = items.find_by_id("d02").unwrap();
@@ -153,6 +158,7 @@ fn data_cannot_end_its_part_of_a_request() {
         intents: Vec::new(),
         inputs: Vec::new(),
         name: "ledger".to_owned(),
+        descriptions: Vec::new(),
         documents: vec![("ledger".to_owned(), document.to_owned())],
         files: Vec::new(),
         needs: "- tool cli: gh\n".to_owned(),
@@ -170,7 +176,7 @@ fn data_cannot_end_its_part_of_a_request() {
     assert_eq!(copied.text.matches(&format!("END OF SKILL {mark}")).count(), 1);
     let other = copied.text.lines().rev().find_map(|line| line.strip_prefix("END OF SKILL ")).unwrap();
     assert_ne!(mark, other);
-    assert_eq!(prompts::versions().len(), 22);
+    assert_eq!(prompts::versions().len(), 25);
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub(crate) struct NeedsArgs {
 
 /// Draft tasks and an experiment for a skill
 ///
-/// The stages are needs, directives, probe, ideas, tasks, validation, solvers and experiment. Each writes files into the folder of
+/// The stages are needs, directives, probe, ideas, tasks, validation, solvers, pilot and experiment. Each writes files into the folder of
 /// the draft, and the next one reads them: stop after a stage, read and edit its files, and go on with
 /// --resume. Replies of the model are kept there, so that nothing is asked twice. A skill with a safety
 /// error is refused.
@@ -100,6 +100,12 @@ pub(crate) struct DraftRunArgs {
     /// It cannot be known from memory, so it shows what reaches an agent from the skill even if the skill is famous.
     #[arg(long)]
     pub(crate) counterfactual: bool,
+    /// Propose work from the skill's name and description only
+    ///
+    /// The work is then not chosen by what the skill says; its directives are chosen for it afterwards. Such a draft has a folder, an
+    /// experiment and a verdict of its own, because its tasks say how much the skill adds to work that its description promises.
+    #[arg(long, conflicts_with_all = ["resume", "intents"])]
+    pub(crate) blind_ideas: bool,
     /// Folder of the draft [default: draft-NAME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -3,6 +3,7 @@
 pub mod ask;
 mod directives;
 mod events;
+mod heartbeat;
 mod host;
 mod print;
 mod requests;
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &DraftArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         DraftWhat::Run(args) => run::run(args, settings, ui),
         DraftWhat::Status(args) => {
             let status = read_status(&DraftFolder::at_path(args.dir.clone()), None)?;
-            print_result(ui, &status, || status.to_text())?;
+            print_result(ui, &status.to_document(), || status.to_text())?;
             Ok(Status::Done)
         }
         DraftWhat::Headroom(args) => remove_tasks(args, settings, ui),

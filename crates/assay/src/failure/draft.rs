@@ -112,19 +112,18 @@ fn of_skill(fault: &SkillFault, message: String) -> Failure {
 fn of_solver(fault: &SolverFault, message: String) -> Failure {
     match fault {
         SolverFault::Author(_) => Failure::bad_input(message).hint("--solver names another model"),
-        SolverFault::NoPrice(model) => {
-            Failure::bad_input(format!("--max-usd needs the price of {model}")).hint("--solver-price IN,OUT")
-        }
-        SolverFault::NoCap(_) => {
-            Failure::bad_input(message).hint("--max-usd USD with --solver-price, or --no-cap")
-        }
-        SolverFault::OtherModel { .. } => Failure::bad_input(message)
-            .hint("remove the file, which is then written again, or name its model with --solver"),
+        SolverFault::NoPrice(model) => Failure::bad_input(format!("--max-usd needs the price of {model}"))
+            .hint("--solver-price IN,OUT, or --measured-price IN,OUT for the model to be measured"),
+        SolverFault::NoCap(_) => Failure::bad_input(message)
+            .hint("--max-usd USD with --solver-price or --measured-price, or --no-cap"),
+        SolverFault::OtherModel { .. } => Failure::bad_input(message).hint(
+            "remove the file, which is then written again, or name its model with --solver or --measured",
+        ),
         SolverFault::Capped { .. } => {
             Failure::bad_input(message).hint("run the command again with --resume and a higher --max-usd")
         }
-        SolverFault::NoResult { .. } => Failure::infrastructure(message)
-            .hint("correct solver.toml in the draft or the model's options, then --resume"),
+        SolverFault::NoResult { file, .. } => Failure::infrastructure(message)
+            .hint(format!("correct {file} in the draft or the model's options, then --resume")),
         _ => Failure::infrastructure(message),
     }
 }

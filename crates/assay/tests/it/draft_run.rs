@@ -24,7 +24,7 @@ pub(crate) fn begin(lab: &Fixture, url: &str, new: &[&str]) {
     lab.write("draft/directives.json", ledger::directives().to_string());
 }
 
-fn instruction(name: &str) -> String {
+pub(crate) fn instruction(name: &str) -> String {
     match name {
         "revenue" => "The file /app/sales.csv has the takings of a week. Kim in accounting files a page about them, /app/NAME.txt, \
                       which names the shops with their takings, and the total. Write that page by our usual rules; nobody can be \
@@ -112,7 +112,7 @@ fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 const NEW: [&str; 4] = ["--model", "openai:gpt-5", "--tasks", "3"];
 
 fn task_state<'a>(document: &'a Value, name: &str) -> &'a Value {
-    document["tasks"].as_array().unwrap().iter().find(|task| task["task"] == name).unwrap()
+    document["tasks"].as_array().unwrap().iter().find(|task| task["name"] == name).unwrap()
 }
 
 #[test]

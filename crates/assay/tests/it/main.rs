@@ -32,6 +32,7 @@ mod draft_requests;
 mod draft_run;
 mod draft_skill;
 mod draft_sources;
+mod draft_whole;
 mod egress;
 mod errors;
 mod evidence;

@@ -43,6 +43,7 @@ struct Seen {
     with_skill: &'static [&'static str],
     mutants: &'static [(&'static str, &'static str)],
     fairness: Vec<FairnessAnswer>,
+    judged: usize,
 }
 
 fn check(seen: &Seen, can_repair: bool, dropped: &[&str], faults: &[&str]) {
@@ -64,6 +65,7 @@ fn check(seen: &Seen, can_repair: bool, dropped: &[&str], faults: &[&str]) {
             with_skill: &seen.with_skill.iter().map(work).collect::<Vec<_>>(),
             mutants: &mutants,
             fairness: &seen.fairness,
+            judged: seen.judged,
         },
         can_repair,
     );
@@ -212,4 +214,7 @@ fn a_task_needs_four_items_and_knowledge() {
     check(&with("cccc", "11111"), true, &[], &["too-few-items"]);
     check(&with("kcc", "1111"), true, &[], &["too-few-items"]);
     check(&with("kccr", "11111"), true, &[], &["too-few-items"]);
+    // What a judge decides counts, and knowledge has to be tested.
+    check(&Seen { judged: 1, ..with("kcc", "1111") }, true, &[], &[]);
+    check(&Seen { judged: 2, ..with("ccc", "1111") }, true, &[], &["too-few-items"]);
 }

@@ -359,7 +359,39 @@ pub(super) fn solvers(draft: &Draft) -> Vec<Section> {
         "" => "No other model has attempted the tasks: --solver names one.".to_owned(),
         model => format!("Model: {}", clean(model)),
     });
-    vec![section]
+    vec![section, attempts(draft)]
+}
+
+/// The attempts of the model that is to be measured, both sides of each.
+fn attempts(draft: &Draft) -> Section {
+    let attempts = draft.json("attempts.json");
+    let mut section = Section::new("attempts", "Attempts of the model to be measured");
+    section.heads = vec!["task", "without the skill", "with the skill", "against the task"];
+    for (name, versions) in object(&attempts["tasks"]) {
+        for piloted in versions.as_array().into_iter().flatten() {
+            let faults = piloted["faults"].as_array().into_iter().flatten();
+            let faults: Vec<&str> = faults.map(|fault| text(&fault["message"])).collect();
+            section.rows.push(vec![
+                task_cell(draft, name),
+                Cell::new(&describe_attempt(&piloted["without"])),
+                Cell::new(&describe_attempt(&piloted["with"])),
+                Cell::new(&faults.join("; ")),
+            ]);
+        }
+    }
+    section.notes.push(match text(&attempts["model"]) {
+        "" => "The model to be measured has not attempted the tasks: --measured names it.".to_owned(),
+        model => format!("Model: {}", clean(model)),
+    });
+    section
+}
+
+/// The outcome of an attempt, with the items that it missed.
+fn describe_attempt(attempt: &Value) -> String {
+    let missed: Vec<&str> =
+        object(&attempt["met"]).filter(|(_, met)| **met != true).map(|(id, _)| id.as_str()).collect();
+    let outcome = text(&attempt["outcome"]);
+    if missed.is_empty() { outcome.to_owned() } else { format!("{outcome}, misses {}", missed.join(", ")) }
 }
 
 pub(super) fn headroom(draft: &Draft) -> Vec<Section> {
@@ -388,7 +420,7 @@ pub(super) fn headroom(draft: &Draft) -> Vec<Section> {
 
 pub(super) fn experiment(draft: &Draft) -> Vec<Section> {
     let mut section = Section::new("experiment", "Experiments");
-    for name in ["experiment.toml", "pilot.toml", "solver.toml"] {
+    for name in ["experiment.toml", "pilot.toml", "solver.toml", "attempts.toml"] {
         if let Some(content) = draft.text(name) {
             section.passages.push((name.to_owned(), Passage::whole(&content)));
         }

@@ -6,7 +6,8 @@ pub(crate) struct MeasuredModel {
     /// Model that is to be measured: asked without the skill what it would do, before tasks are drafted
     ///
     /// What it does anyway can only be a control, and too few other directives end the draft. It also does the work of each task
-    /// without the skill in validation.
+    /// without the skill in validation, and attempts each accepted task as an agent, once without and once with the skill. A script
+    /// (`scripted:FILE`) answers these requests as well.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     pub(crate) measured: Option<String>,
     /// Price of the measured model's input and output tokens, in USD per million

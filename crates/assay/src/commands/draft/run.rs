@@ -1,17 +1,19 @@
 //! `assay draft run`.
 
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use assay_draft::DraftStage;
 use assay_draft::author::DraftAuthor;
 use assay_draft::draft::{Draft, DraftHelpers, DraftOptions, OpenDraft};
 use assay_draft::headroom::FEWEST_TASKS;
+use assay_draft::pilot::PilotModel;
 use assay_draft::solvers::SolverOptions;
 use assay_draft::status::read_status;
 use assay_report::redact;
 
 use super::ask::open_author;
-use super::events::print_events;
+use super::events::print_progress;
 use super::host::CommandHost;
 use super::print::{print_result, too_few};
 use crate::args::draft::DraftRunArgs;
@@ -23,7 +25,7 @@ use crate::machine;
 use crate::ui::Ui;
 
 pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let events = print_events(ui);
+    let events = print_progress(ui);
     let (programs, secrets) = (machine::programs(), machine::secrets());
     let (has_program, redact) = (|name: &str| programs.has(name), |text: &str| redact(text, &secrets));
     let open = OpenDraft::open(options_of(args), &has_program, &redact, &events)?;
@@ -32,7 +34,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     price_of(&args.solver_price)?;
     let author = open_author(&args.flags, open.model_name(), open.replies(), cancel.clone(), ui)?;
     let mut draft = open.begin(author, &events)?;
-    draft.add_helpers(open_helpers(args, draft.author())?);
+    draft.add_helpers(open_helpers(args, draft.folder().root_path(), draft.author())?);
     if args.dry_run {
         let forecast = draft.forecast_requests()?;
         print_result(ui, &forecast, || forecast.to_text())?;
@@ -41,6 +43,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     let permissions = args.permissions.permissions();
     let mut host = CommandHost { settings, permissions, ui, executor: None };
     let result = draft.run_stages(&solver_of(args), &cancel, &mut host, &events);
+    draft.save_cost()?;
     let result = result.map_err(Failure::from).and_then(|end| {
         if end.is_complete && !ui.json() {
             let path = draft.folder().path_of("experiment.toml");
@@ -60,7 +63,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
 }
 
 /// The other models of the draft.
-fn open_helpers(args: &DraftRunArgs, author: &DraftAuthor) -> Result<DraftHelpers, Failure> {
+fn open_helpers(args: &DraftRunArgs, root: &Path, author: &DraftAuthor) -> Result<DraftHelpers, Failure> {
     let solver = ModelAccess {
         base_url: args.solver_base_url.clone(),
         api_key_env: args.solver_api_key_env.clone(),
@@ -74,20 +77,48 @@ fn open_helpers(args: &DraftRunArgs, author: &DraftAuthor) -> Result<DraftHelper
         price: own.measured_price.clone(),
         max_usd: None,
     };
+    let pilot = own.measured.as_ref().map(|model| PilotModel {
+        model: relate_script(model, root),
+        base_url: own.measured_base_url.clone(),
+        api_key_env: own.measured_api_key_env.clone(),
+        price: <[f64; 2]>::try_from(&own.measured_price[..]).ok(),
+    });
+    // The script of a solver is one of agents, and answers no request.
+    let solver_model = args.solver.as_deref().filter(|spec| !spec.starts_with(SCRIPTED));
     Ok(DraftHelpers {
-        solver: open_helper("--solver", args.solver.as_deref(), &solver, author)?,
+        solver: open_helper("--solver", solver_model, &solver, author)?,
         measured: open_helper("--measured", own.measured.as_deref(), &measured, author)?,
+        pilot,
     })
 }
 
-/// Opens a model beside the author, unless it is a script, which answers no request.
+/// The provider of scripts in place of models.
+const SCRIPTED: &str = "scripted:";
+
+/// A model as an experiment in the folder of a draft names it: there a script is relative to that folder, and on the command
+/// line to the working directory.
+fn relate_script(model: &str, root: &Path) -> String {
+    let Some(script) = model.strip_prefix(SCRIPTED) else { return model.to_owned() };
+    let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    let (Ok(script_path), Ok(root)) = (absolute(Path::new(script)), absolute(root)) else {
+        return model.to_owned();
+    };
+    let shared =
+        script_path.components().zip(root.components()).take_while(|(one, other)| one == other).count();
+    let up = root.components().skip(shared).map(|_| Component::ParentDir);
+    let down = script_path.components().skip(shared);
+    let path: PathBuf = up.chain(down).collect();
+    format!("{SCRIPTED}{}", path.display())
+}
+
+/// Opens a model beside the author.
 fn open_helper(
     flag: &str,
     spec: Option<&str>,
     access: &ModelAccess,
     author: &DraftAuthor,
 ) -> Result<Option<DraftAuthor>, Failure> {
-    let Some(spec) = spec.filter(|spec| !spec.starts_with("scripted:")) else { return Ok(None) };
+    let Some(spec) = spec else { return Ok(None) };
     let model = access.open_model_on_use(flag, spec)?;
     Ok(Some(author.open_helper(model, price_of(&access.price)?)?))
 }
@@ -102,6 +133,7 @@ fn options_of(args: &DraftRunArgs) -> DraftOptions<'_> {
         intents: &args.intents,
         inputs: args.inputs.as_deref(),
         counterfactual: args.counterfactual,
+        blind_ideas: args.blind_ideas,
         stop_after: args.stop_after.stage(),
         resume: args.resume,
         dry_run: args.dry_run,
@@ -132,19 +164,23 @@ fn describe_next(draft: &Draft<'_>) -> String {
     let root = draft.folder().root_path().display();
     let run = draft.run_name();
     let tasks = draft.folder().list_tasks().len();
+    let experiment = format!("`assay run {root}/experiment.toml`");
     let pilot = format!("`assay run {root}/pilot.toml` and `assay draft headroom {root} --run {run}-pilot`");
     let next = match draft.last_stage() {
         Some(DraftStage::Experiment) if tasks < FEWEST_TASKS => {
             return too_few(draft.folder(), &tasks.to_string());
         }
-        Some(DraftStage::Experiment) => format!(
-            "{}{pilot}, then `assay run {root}/experiment.toml`",
-            set_models(draft, &["experiment.toml", "pilot.toml"])
-        ),
+        Some(DraftStage::Experiment) if draft.is_piloted() => {
+            format!("{}{experiment}", set_models(draft, &["experiment.toml"]))
+        }
+        Some(DraftStage::Experiment) => {
+            format!("{}{pilot}, then {experiment}", set_models(draft, &["experiment.toml", "pilot.toml"]))
+        }
+        Some(DraftStage::Pilot) if tasks > 0 => "--resume writes the experiment".to_owned(),
         Some(DraftStage::Validation | DraftStage::Solvers) if tasks > 0 => {
             format!("{}{pilot}; --resume writes the experiment", set_models(draft, &["pilot.toml"]))
         }
-        Some(DraftStage::Validation | DraftStage::Solvers) => {
+        Some(DraftStage::Validation | DraftStage::Solvers | DraftStage::Pilot) => {
             format!("see {root}/infeasible.json for the reasons")
         }
         Some(DraftStage::Probe) if draft.has_nothing_to_measure() => {

@@ -29,6 +29,7 @@ pub(super) fn lab() -> Fixture {
         .file("draft/validation.json", json!({"tasks": {"sums": {"digest": "d", "repairs": 1, "warnings": [{"code": "few-tests", "message": HOSTILE}]}}}).to_string())
         .file("draft/infeasible.json", json!({"tasks": {"other": {"reason": "oracle-fails: x", "faults": [{"code": "oracle-fails", "message": "x"}], "repairs": 2}}}).to_string())
         .file("draft/solvers.json", json!({"model": "openai:other", "tasks": {"sums": {"solved": true, "attempts": [{"condition": "none", "outcome": "failed"}, {"condition": "curated", "outcome": "passed"}]}}}).to_string())
+        .file("draft/attempts.json", json!({"model": "openai:small", "tasks": {"sums": [{"without": {"outcome": "failed", "met": {"d01": false, "gc-sum": true}}, "with": {"outcome": "passed", "met": {"d01": true}}, "faults": [{"code": "too-few-items", "message": HOSTILE}]}]}}).to_string())
         .file("draft/headroom.json", json!({"run": "ledger-pilot", "removed_share": 0.5, "tasks": {"sums": {"trials": 3, "passed": 1, "removed": false}, "gone": {"trials": 3, "passed": 3, "removed": true}}}).to_string())
         .file("draft/experiment.toml", "schema = \"assay.experiment/1\"\n")
         .file("draft/reviews/sums.md", "# sums\n")
@@ -97,7 +98,15 @@ fn each_stage_has_a_page() {
     );
     check("/draft/tasks/other/", &["The folder is infeasible/other.", "oracle-fails"]);
     check("/draft/validation/", &["Accepted, with warnings", "few-tests", "oracle-fails"]);
-    check("/draft/solvers/", &["Model: openai:other", "none: failed, curated: passed"]);
+    check(
+        "/draft/solvers/",
+        &[
+            "Model: openai:other",
+            "none: failed, curated: passed",
+            "Model: openai:small",
+            "failed, misses d01",
+        ],
+    );
     check("/draft/headroom/", &["Run: ledger-pilot", "50% of the measured tasks were removed."]);
     check("/draft/experiment/", &["assay.experiment/1"]);
     check("/draft/requests/", &["requests.jsonl", "1 line"]);
