@@ -60,7 +60,7 @@ pub struct DraftDirective {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DirectiveClass {
-    /// It can neither be known nor be worked out from what is given.
+    /// It can neither be known nor be worked out from what is given, and its owner would call a result without it wrong.
     Knowledge,
     /// It can be done in several ways, and the skill chooses.
     Convention,
