@@ -69,6 +69,7 @@ mod looks;
 mod metrics;
 mod outcome;
 mod output;
+mod plugin_eval;
 mod pre_commit;
 mod prices;
 mod processes;
