@@ -22,9 +22,12 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use regex::Regex;
 use serde_json::Value;
+
+use crate::plugin_eval::{MockedServer, MockedTool};
 
 pub(crate) use read::{FILE, read};
 
@@ -222,6 +225,22 @@ pub struct McpMock {
     pub name: String,
     /// Its tools.
     pub tools: Vec<McpTool>,
+    /// What answers in place of the results of its tools, for a mock of `claude plugin eval`.
+    pub eval_server: Option<Arc<MockedServer>>,
+}
+
+impl McpMock {
+    /// The server that stands for one in a case of `claude plugin eval`.
+    pub(crate) fn of_eval(server: &MockedServer) -> Self {
+        let tool = |tool: &MockedTool| McpTool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            input_schema: tool.input_schema.clone(),
+            results: Vec::new(),
+        };
+        let tools = server.tools.iter().map(tool).collect();
+        Self { name: server.public_name.clone(), tools, eval_server: Some(Arc::new(server.clone())) }
+    }
 }
 
 /// A tool of an MCP server.

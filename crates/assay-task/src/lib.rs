@@ -25,6 +25,9 @@
 //! A `doubles.toml` beside `task.toml` declares test doubles ([`Doubles`]): a scripted user, programs
 //! with canned output, HTTP and MCP servers, databases and repositories.
 //!
+//! A folder `tests/plugin-eval/` makes the task a case of `claude plugin eval` ([`plugin_eval`]): its graders decide the
+//! result, and not `tests/test.sh`.
+//!
 //! # Tasks of `task.md`
 //!
 //! A folder without `task.toml` is a task too if it contains `task.md`, `verify.sh` and
@@ -55,6 +58,7 @@ mod doubles;
 mod error;
 #[cfg(test)]
 mod fuzz;
+pub mod plugin_eval;
 mod prompt;
 mod rubric;
 mod suite;
@@ -74,4 +78,4 @@ pub use doubles::{
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};
 pub use suite::{Suite, Unreadable, folders};
-pub use task::{Environment, Grading, Layout, RUBRIC_FILE, Step, Task, VERIFIERS};
+pub use task::{Environment, Grading, Layout, PLUGIN_EVAL_FOLDER, RUBRIC_FILE, Step, Task, VERIFIERS};

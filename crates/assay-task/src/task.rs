@@ -26,7 +26,7 @@ use crate::{Service, TaskError};
 
 use layout::{IMAGE, STARTING, WORKDIR};
 
-pub use layout::{Layout, RUBRIC_FILE};
+pub use layout::{Layout, PLUGIN_EVAL_FOLDER, RUBRIC_FILE};
 pub use model::{Environment, Grading, Task};
 pub use step::Step;
 

@@ -331,7 +331,7 @@ impl Reader<'_> {
             }
             let mut tools = BTreeSet::new();
             let tools = raw.tools.into_iter().map(|raw| self.tool(raw, &mut tools)).collect::<Read<_>>()?;
-            servers.push(McpMock { name, tools });
+            servers.push(McpMock { name, tools, eval_server: None });
         }
         Ok(servers)
     }

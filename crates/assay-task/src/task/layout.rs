@@ -5,6 +5,9 @@ use std::path::Path;
 /// The file of a task with requirements that a judge decides.
 pub const RUBRIC_FILE: &str = "tests/rubric.json";
 
+/// The folder of a task with a case of `claude plugin eval`: a plugin whose suite has this one case.
+pub const PLUGIN_EVAL_FOLDER: &str = "tests/plugin-eval";
+
 /// The files that make a folder a task of `task.md`.
 pub(super) const PARTS: [&str; 3] = ["task.md", "verify.sh", "metadata.json"];
 /// The initial content of the work folder.

@@ -35,8 +35,9 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     diagnostics.extend(found);
     let walk = tree::walk(dir);
     let steps = steps(&root, &walk.nodes, &config, &mut diagnostics)?;
-    let doubles = root.doubles(&config, &mut diagnostics)?;
-    let graded_by = root.grading(&walk.nodes, !steps.is_empty());
+    let eval_case = root.eval_case(&walk.nodes, &steps, &mut diagnostics)?;
+    let doubles = root.doubles(&config, eval_case.as_deref(), &mut diagnostics)?;
+    let graded_by = root.grading(&walk.nodes, !steps.is_empty(), eval_case.is_some());
     let has_unlisted_steps = are_unlisted(&walk.nodes, &config);
     let is_whole = steps.is_empty() && !has_unlisted_steps;
     let instruction = instruction(&root, &steps, is_whole, &mut diagnostics)?;
@@ -114,6 +115,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         steps,
         has_unlisted_steps,
         graded_by,
+        eval_case,
         doubles,
         name: root.name,
         config,

@@ -98,6 +98,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         steps: Vec::new(),
         has_unlisted_steps: false,
         graded_by: Grading::Tests,
+        eval_case: None,
         doubles: None,
         tests_folders: Vec::new(),
         solution_folder: "solution".into(),

@@ -8,6 +8,7 @@ use assay_skill::{Diagnostic, Digest, Package};
 use super::grading::Shared;
 use super::layout::Layout;
 use super::step::Step;
+use crate::plugin_eval::EvalCase;
 use crate::{Compose, Dockerfile, Doubles, Rubric, SkillCopy, TaskConfig};
 
 /// What decides the result of a task.
@@ -19,17 +20,26 @@ pub enum Grading {
     Rubric,
     /// Both.
     TestsAndRubric,
+    /// Graders of a case of `claude plugin eval`, in `tests/plugin-eval/`.
+    Graders,
+    /// These, and `tests/rubric.json` for those that judges decide.
+    GradersAndRubric,
 }
 
 impl Grading {
     /// Whether there are tests.
     pub fn has_tests(self) -> bool {
-        self != Self::Rubric
+        matches!(self, Self::Tests | Self::TestsAndRubric)
+    }
+
+    /// Whether there are graders, which assay evaluates by what the agent did and left.
+    pub fn has_graders(self) -> bool {
+        matches!(self, Self::Graders | Self::GradersAndRubric)
     }
 
     /// Whether there is a rubric.
     pub fn has_rubric(self) -> bool {
-        self != Self::Tests
+        matches!(self, Self::Rubric | Self::TestsAndRubric | Self::GradersAndRubric)
     }
 }
 
@@ -52,7 +62,9 @@ pub struct Task {
     pub has_unlisted_steps: bool,
     /// What decides its result.
     pub graded_by: Grading,
-    /// `doubles.toml`: what stands in for people, programs and servers.
+    /// `tests/plugin-eval/`: the case of `claude plugin eval` that the task is.
+    pub eval_case: Option<Arc<EvalCase>>,
+    /// `doubles.toml`, and mocks of `tests/plugin-eval/`: what stands in for people, programs and servers.
     pub doubles: Option<Arc<Doubles>>,
     /// `task.toml`; if there is none, the defaults with `metadata.json` as `[metadata]`.
     pub config: TaskConfig,

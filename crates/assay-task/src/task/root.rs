@@ -7,10 +7,12 @@ use assay_diagnostic::escape;
 use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Encoding, FileKind, Package, Severity, decode};
 
-use super::layout::{Layout, RUBRIC_FILE, missing};
+use super::layout::{Layout, PLUGIN_EVAL_FOLDER, RUBRIC_FILE, missing};
 use super::model::{Environment, Grading};
+use super::step::Step;
 use crate::dockerfile::{SkillCopy, is_verifiers};
-use crate::doubles::{self, Doubles};
+use crate::doubles::{self, Doubles, McpMock};
+use crate::plugin_eval::{EvalCase, EvalSuite};
 use crate::prompt::prompt;
 use crate::{Compose, Dockerfile, TaskConfig, TaskError};
 
@@ -122,6 +124,7 @@ impl<'a> Root<'a> {
             // Each step was found to have its tests.
             _ if !is_whole => {}
             None if kind(RUBRIC_FILE) == Some(FileKind::File) => {}
+            None if kind(PLUGIN_EVAL_FOLDER) == Some(FileKind::Directory) => {}
             None if kind("tests/test.bat").is_some() => {
                 return Err(self.part(
                     "tests/test.sh",
@@ -149,9 +152,9 @@ impl<'a> Root<'a> {
             return Err(self.part(ENVIRONMENT, "not there", hint));
         }
         if is_whole {
-            // Without tests a solution would prove nothing.
-            let is_judged_only = kind("tests/test.sh").is_none() && kind(RUBRIC_FILE).is_some();
-            if !is_judged_only {
+            // Without tests a solution would prove nothing, and graders may ask for what no solution does.
+            let has_tests = kind("tests/test.sh").is_some();
+            if has_tests && kind(PLUGIN_EVAL_FOLDER).is_none() {
                 self.check_solution(nodes, "write a script that solves the task", diagnostics);
             }
         }
@@ -159,8 +162,12 @@ impl<'a> Root<'a> {
     }
 
     /// What decides the result. What is missing without a rubric is an error of its own.
-    pub(super) fn grading(&self, nodes: &[Node], has_steps: bool) -> Grading {
+    pub(super) fn grading(&self, nodes: &[Node], has_steps: bool, has_graders: bool) -> Grading {
         let is_file = |node: &Node| node.path == Path::new(RUBRIC_FILE) && node.kind == FileKind::File;
+        if has_graders {
+            let is_judged = nodes.iter().any(is_file);
+            return if is_judged { Grading::GradersAndRubric } else { Grading::Graders };
+        }
         match (nodes.iter().any(is_file), has_steps || self.dir.join("tests/test.sh").is_file()) {
             (false, _) => Grading::Tests,
             (true, true) => Grading::TestsAndRubric,
@@ -184,13 +191,56 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Its test doubles.
+    /// The case of `claude plugin eval` that it is, if it is one.
+    pub(super) fn eval_case(
+        &self,
+        nodes: &[Node],
+        steps: &[Step],
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Arc<EvalCase>>, TaskError> {
+        let path = Path::new(PLUGIN_EVAL_FOLDER);
+        if !nodes.iter().any(|node| node.path == path && node.kind == FileKind::Directory) {
+            return Ok(None);
+        }
+        let hint = "write the task again with `assay init experiment --from-plugin`";
+        if !steps.is_empty() {
+            return Err(self.part(PLUGIN_EVAL_FOLDER, "a task with steps cannot be a case", hint));
+        }
+        let suite = EvalSuite::load(&self.dir.join(path))
+            .map_err(|error| self.part(PLUGIN_EVAL_FOLDER, &error.to_string(), hint))?;
+        let mistake = suite.diagnostics.iter().find(|found| found.severity == Severity::Error);
+        if let Some(Diagnostic { file, line, column, message, hint, .. }) = mistake {
+            return Err(TaskError::Line {
+                path: file.clone(),
+                line: line.unwrap_or(1),
+                column: column.unwrap_or(1),
+                message: message.clone(),
+                hint: hint.clone().unwrap_or_default(),
+            });
+        }
+        diagnostics.extend(suite.diagnostics);
+        match <[EvalCase; 1]>::try_from(suite.cases) {
+            Ok([case]) => Ok(Some(Arc::new(case))),
+            Err(cases) => {
+                let message = format!("{} cases, and a task is one", cases.len());
+                Err(self.part(PLUGIN_EVAL_FOLDER, &message, hint))
+            }
+        }
+    }
+
+    /// Its test doubles, with the mocks of its case.
     pub(super) fn doubles(
         &self,
         config: &TaskConfig,
+        case: Option<&EvalCase>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Option<Arc<Doubles>>, TaskError> {
-        let Some(doubles) = doubles::read(self.dir)? else { return Ok(None) };
+        let mocked: Vec<McpMock> = case.iter().flat_map(|case| &case.mocks).map(McpMock::of_eval).collect();
+        let doubles = match (doubles::read(self.dir)?, mocked.is_empty()) {
+            (None, true) => return Ok(None),
+            (None, false) => Doubles { mcp: mocked, ..Doubles::default() },
+            (Some(doubles), _) => Doubles { mcp: doubles.mcp.iter().cloned().chain(mocked).collect(), ..doubles },
+        };
         let servers = &config.environment.mcp_servers;
         if let Some(mock) = doubles.mcp.iter().find(|mock| servers.iter().any(|own| own.name == mock.name)) {
             let message = format!("the MCP server `{}` is in task.toml, too", mock.name);

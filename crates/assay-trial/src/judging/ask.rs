@@ -67,7 +67,7 @@ impl JudgeAccount {
 pub(super) struct JudgeAnswer {
     judge: String,
     repeat: u32,
-    text: String,
+    pub(super) text: String,
     replied_model: Option<String>,
     usage: Option<Usage>,
     pub(super) rulings: Vec<Ruling>,
@@ -82,10 +82,15 @@ pub(super) struct JudgeTask<'a> {
     pub(super) number: usize,
     pub(super) case: &'a Case<'a>,
     pub(super) request: &'a Request,
+    /// Whether any text is an answer: it is a vote.
+    pub(super) is_vote: bool,
 }
 
 impl JudgeTask<'_> {
     fn read_reply(&self, text: &str) -> Result<Vec<Ruling>, String> {
+        if self.is_vote {
+            return Ok(Vec::new());
+        }
         self.case.read(text).map_err(|error| error.to_string())
     }
 }
@@ -108,7 +113,7 @@ pub(super) fn answer_request(
     let script = ScriptContext { repetition: repeat, ..context.script.clone() };
     let question = judge_question(judge, task.request, task.texts, &panel.spec, repeat, script);
     let session = AskedJudge { judge, task, repeat, panel, context, question };
-    match &panel.sandbox {
+    match panel.sandbox.as_ref().filter(|_| !task.is_vote) {
         Some(sandbox) => session.ask_agent(&**sandbox, account),
         None => session.ask_model(account),
     }

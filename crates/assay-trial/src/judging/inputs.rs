@@ -263,7 +263,7 @@ fn transcript(steps: &[Step]) -> String {
 }
 
 /// A text without its middle, if it is long.
-fn cut(text: &str, most: usize) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     let length = text.chars().count();
     if length <= most {
         return text.to_owned();

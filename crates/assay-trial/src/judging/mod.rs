@@ -15,6 +15,7 @@ mod regrade_run;
 mod replies;
 mod room_shares;
 mod tables;
+mod votes;
 mod work;
 mod work_list;
 
@@ -30,6 +31,7 @@ pub use regrade_run::{
     read_task_rubrics, regrade_run,
 };
 pub use tables::{JudgedRows, JudgedTableError, judged_rows};
+pub(crate) use votes::{GraderText, keep_graders};
 pub use work::{Graded, judge_work};
 pub(crate) use work::{KEPT, write_list};
 

@@ -16,6 +16,7 @@ use super::ask::{JudgeAccount, JudgeAnswer, JudgeTask, answer_request};
 use super::context::{JudgeContext, JudgeError};
 use super::inputs::{self, FOLDER, JUDGEMENT, LIST, WORK};
 use super::panel::Panel;
+use super::votes;
 use super::work_list::{WorkFile, WorkList};
 
 /// Most items of one request. A judge that has many to answer skips some.
@@ -90,6 +91,10 @@ pub fn judge_work(
     panel: &Panel,
     context: &JudgeContext<'_>,
 ) -> Result<Graded, JudgeError> {
+    if votes::is_voted(attempt) {
+        let judgement = votes::judge_by_votes(attempt, rubric, tests, panel, context)?;
+        return Ok(Graded { judgement });
+    }
     let texts = inputs::read(attempt, &panel.spec.material, &rubric.to_json())?;
     let mut verdicts: BTreeMap<String, (Ruling, f64)> = BTreeMap::new();
     for item in rubric.leaves() {
@@ -140,7 +145,7 @@ pub fn judge_work(
             }),
             replies: Vec::new(),
         };
-        let task = JudgeTask { attempt, texts: &texts, number, case: &case, request: &request };
+        let task = JudgeTask { attempt, texts: &texts, number, case: &case, request: &request, is_vote: false };
         for judge in &panel.judges {
             for repeat in 1..=panel.spec.repeats {
                 let reply = answer_request(judge, &task, repeat, panel, context, &mut account)?;

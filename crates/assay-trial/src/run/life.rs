@@ -39,6 +39,7 @@ use crate::run::mcp;
 use crate::run::prep_cache::PrepCache;
 use crate::run::references::References;
 use crate::run::sandbox_record;
+use crate::run::scaffold;
 use crate::run::space::SpaceWatch;
 use crate::run::steps;
 use crate::run::task_references::TaskReferences;
@@ -280,7 +281,8 @@ impl<'a> Attempt<'a> {
         if let Some(steps) = self.steps {
             return steps::run(self, steps, open, findings);
         }
-        self.run_phases(|| doubles::seeded(open(*self, None)?, self), findings, false).map(drop)
+        let prepare = || scaffold::scaffolded(doubles::seeded(open(*self, None)?, self)?, self);
+        self.run_phases(prepare, findings, false).map(drop)
     }
 
     /// Runs the phases of an environment. If another step follows, returns the agent's work as it
@@ -301,7 +303,8 @@ impl<'a> Attempt<'a> {
             findings.reward = Some(Reward::nothing());
         }
         // Part of the score, with any judge.
-        let is_judged = self.trial.judge.is_some() && self.trial.task.graded_by.has_tests();
+        let graded_by = self.trial.task.graded_by;
+        let is_judged = self.trial.judge.is_some() && (graded_by.has_tests() || graded_by.has_graders());
         if let Some(tests) = findings.reward.as_ref().filter(|_| is_judged) {
             findings.judged_numbers.insert(judging::TESTS_NUMBER.to_owned(), tests.value);
         }
@@ -344,7 +347,7 @@ impl<'a> Attempt<'a> {
         kept: Option<&mut Option<KeptWork<S::Snapshot>>>,
     ) -> Result<(), Broken> {
         let (changes, compared) = stopped.compare()?;
-        let Changes { tampered, outside, changed, diff } = changes;
+        let Changes { tampered, outside, changed, created, diff } = changes;
         findings.tampered = tampered;
         findings.outside = outside;
         findings.lines_changed = changed_lines(&diff);
@@ -361,7 +364,9 @@ impl<'a> Attempt<'a> {
         if let Some(kept) = kept {
             *kept = Some(compared.snapshot());
         }
-        if self.trial.task.graded_by.has_tests() {
+        if let Some(case) = &self.trial.task.eval_case {
+            self.grade_case(case, &mut compared, &created, findings)?;
+        } else if self.trial.task.graded_by.has_tests() {
             self.grade_work(compared, findings)?;
         } else {
             drop(compared);

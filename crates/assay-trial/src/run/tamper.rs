@@ -106,6 +106,10 @@ pub(crate) fn read_small(folder: &Path, path: &Path) -> Option<Vec<u8>> {
 
 /// What an agent changed in one writable folder that makes the trial tampered.
 pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
+    if task.graded_by.has_graders() {
+        // Nothing runs in the work folder: no file in it decides what graders find.
+        return Vec::new();
+    }
     let mut found = Vec::new();
     let verifier = LazyCell::new(|| Verifier::of(task, folder.pytest));
     let request =

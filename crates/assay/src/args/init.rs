@@ -22,13 +22,19 @@ pub(crate) enum InitWhat {
     /// Write a new experiment.toml
     ///
     /// Creates the folders `skills` and `tasks` beside it. Existing files are not overwritten.
+    ///
+    /// With `--from-plugin` each case of the plugin's suite becomes a task that its graders decide. Cases that cannot be
+    /// read are listed and left out; the exit status is then 1.
     #[command(after_help = "Examples:
-  assay init experiment
-  assay init experiment my-suite")]
+  assay init experiment my-suite
+  assay init experiment my-suite --from-plugin plugins/tracker")]
     Experiment {
         /// Folder of the experiment; created if missing
         #[arg(default_value = ".")]
         dir: PathBuf,
+        /// A plugin with a suite of `claude plugin eval`
+        #[arg(long, value_name = "DIR")]
+        from_plugin: Option<PathBuf>,
     },
     /// Write the files of a new task for a skill
     ///

@@ -2,6 +2,7 @@
 
 mod ci;
 mod files;
+mod plugin;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,8 @@ const SOLUTION: &str = include_str!("../templates/solve.sh");
 
 pub(crate) fn run(args: InitArgs, ui: &Ui) -> Result<Status, Failure> {
     match args.what {
-        InitWhat::Experiment { dir } => experiment(&dir, ui)?,
+        InitWhat::Experiment { dir, from_plugin: Some(plugin) } => return plugin::run(&dir, &plugin, ui),
+        InitWhat::Experiment { dir, from_plugin: None } => experiment(&dir, ui)?,
         InitWhat::Ci { dir, experiment, revision } => {
             ci::run(&dir, experiment.as_deref(), revision.as_deref(), ui)?;
         }

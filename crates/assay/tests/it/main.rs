@@ -68,6 +68,7 @@ mod looks;
 mod metrics;
 mod outcome;
 mod output;
+mod plugin_eval;
 mod pre_commit;
 mod prices;
 mod processes;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_gateway::{LocalReply, LocalRequest};
+use assay_task::plugin_eval::{MockReply, MockedServer};
 use assay_task::{CommandShim, Doubles, McpMock, McpTool, RuleScope, ScriptedUser};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -243,6 +244,9 @@ impl Answers {
     }
 
     pub(super) fn call_tool(&self, mock: &McpMock, name: &str, arguments: &Map<String, Value>) -> ToolResult {
+        if let Some(server) = &mock.eval_server {
+            return self.call_eval_tool(server, name, arguments);
+        }
         let tool = mock.tools.iter().find(|tool| tool.name == name);
         let text = |name: &String| match arguments.get(name) {
             Some(Value::String(text)) => Some(text.clone()),
@@ -274,6 +278,35 @@ impl Answers {
             request: json!({ "tool": name, "arguments": arguments }),
             rule: json!(found.map(|rule| rule.scope.line)),
             known: found.is_some(),
+            status: i64::from(!matches!(result, ToolResult::Text(_, false))),
+        });
+        result
+    }
+
+    /// A call of a tool that is mocked by a case of `claude plugin eval`.
+    fn call_eval_tool(
+        &self,
+        server: &MockedServer,
+        name: &str,
+        arguments: &Map<String, Value>,
+    ) -> ToolResult {
+        let input = Value::Object(arguments.clone());
+        let reply = server.tools.iter().find(|tool| tool.name == name).map(|tool| server.answer(tool, &input));
+        let is_known = matches!(reply, Some(MockReply::Text { .. } | MockReply::Abort(_)));
+        let result = match reply {
+            Some(MockReply::Text { text, error }) => ToolResult::Text(text, error),
+            Some(MockReply::Abort(why)) => {
+                ToolResult::Text(format!("{name}: the call is not what the case expects: {why}"), true)
+            }
+            Some(MockReply::Unknown(why)) => ToolResult::Text(why, true),
+            None => ToolResult::NoTool(format!("the MCP server `{}` has no tool `{name}`", server.public_name)),
+        };
+        self.log.add(Call {
+            double: "mcp",
+            name: &server.public_name,
+            request: json!({ "tool": name, "arguments": input }),
+            rule: Value::Null,
+            known: is_known,
             status: i64::from(!matches!(result, ToolResult::Text(_, false))),
         });
         result

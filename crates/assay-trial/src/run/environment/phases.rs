@@ -185,6 +185,8 @@ pub(crate) struct Changes {
     pub(crate) outside: Vec<String>,
     /// Files in the work folder that the agent created or changed, relative to it.
     pub(crate) changed: Vec<PathBuf>,
+    /// Those of them that the agent created.
+    pub(crate) created: Vec<PathBuf>,
     /// The work folder before and after.
     pub(crate) diff: Vec<u8>,
 }
@@ -193,9 +195,14 @@ impl Changes {
     /// Lists what was created or changed below a folder that is, or contains, the work folder.
     pub(crate) fn add_changed(&mut self, root: &Path, workdir: &Path, changes: &[Change]) {
         let kept = changes.iter().filter(|change| change.kind != ChangeKind::Removed);
-        let inside =
-            kept.filter_map(|change| root.join(&change.path).strip_prefix(workdir).ok().map(Path::to_owned));
-        self.changed.extend(inside);
+        for change in kept {
+            let path = root.join(&change.path);
+            let Ok(inside) = path.strip_prefix(workdir) else { continue };
+            self.changed.push(inside.to_owned());
+            if change.kind == ChangeKind::Added {
+                self.created.push(inside.to_owned());
+            }
+        }
     }
 
     /// Lists what changed below a folder outside the work folder.
