@@ -111,8 +111,11 @@ impl Graders<'_> {
     }
 
     fn unique_name(&mut self, id: &str) -> String {
-        let plain: String =
-            id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).take(60).collect();
+        let plain: String = id
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
+            .take(60)
+            .collect();
         let base = match plain.trim_matches('-') {
             "" => "item",
             name => name,

@@ -49,7 +49,10 @@ fn add_server(server: &McpMock, files: &mut BTreeMap<PathBuf, String>) -> Result
         if PLACES.iter().any(|place| text.contains(place)) {
             return refuse(format!("the result of {named} contains a placeholder of the client"));
         }
-        files.insert(folder.join(format!("{name}.md")), format!("---\nerror: {}\n---\n\n{text}\n", result.error));
+        files.insert(
+            folder.join(format!("{name}.md")),
+            format!("---\nerror: {}\n---\n\n{text}\n", result.error),
+        );
         tools.push(json!({ "name": name, "description": description, "inputSchema": input_schema }));
     }
     files.insert(folder.join("_tools.json"), format!("{:#}\n", json!({ "tools": tools })));

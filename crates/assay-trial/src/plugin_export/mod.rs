@@ -1,7 +1,8 @@
 //! Tasks as cases of `claude plugin eval`, where its graders can express them.
 //!
 //! A case has a prompt, files of its work folder, and graders that read the agent's text and files. A task is one if
-//! a rubric alone grades it and its environment is no more than files; everything else is listed with the reason. The
+//! a rubric alone grades it and its environment is no more than files; everything else is listed with the reason. A task that
+//! was made of a case is that case again. The
 //! client grants tools and runs scaffold scripts only if its user says so: [`ExportedCases::needs_scaffold`].
 
 mod graders;
@@ -16,8 +17,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_fs::{Caps, FsError, LeftOut, copy_tree};
-use assay_task::{Task, TaskError};
+use assay_fs::{Caps, DOCUMENT_CAP, FileKind, FsError, LeftOut, copy_tree, read_text, tree};
+use assay_task::plugin_eval::EvalCase;
+use assay_task::{PLUGIN_EVAL_FOLDER, Task, TaskError};
 use serde_json::{Value, json};
 
 use crate::rubric_of;
@@ -31,6 +33,9 @@ const MOST_SECONDS: f64 = 3_600.0;
 
 /// The folder of a case with the files of its work folder.
 const WORKSPACE: &str = "workspace";
+
+/// The folder of mocks, of a suite or a case.
+const MOCKS: &str = "mocks";
 
 /// The script that fills the work folder of a run.
 const SCAFFOLD: &str = "scaffold.sh";
@@ -78,6 +83,15 @@ pub enum PluginExportError {
     /// The files of a work folder cannot be copied.
     #[error(transparent)]
     Files(#[from] FsError),
+    /// A mock cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// A file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
@@ -127,14 +141,14 @@ pub fn export_plugin_cases(
             parent.and_then(|()| fs::write(&path, text)).map_err(|source| write(&path, source))?;
             exported.files.push(path);
         }
-        if let Some(workspace) = &case.workspace {
-            let report = copy_tree(&workspace.folder, &folder.join(WORKSPACE), &Caps::default())?;
+        for (from, to) in case.folders() {
+            let report = copy_tree(from, &folder.join(to), &Caps::default())?;
             let note = |left: &LeftOut| {
                 format!("{}: {} is left out: {}", task.name, left.path.display(), left.reason)
             };
             exported.notes.extend(report.left_out.iter().map(note));
         }
-        exported.needs_scaffold |= case.workspace.is_some();
+        exported.needs_scaffold |= case.has_scaffold;
         exported.notes.extend(case.notes.into_iter().map(|note| format!("{}: {note}", task.name)));
         exported.cases.push(task.name.clone());
     }
@@ -142,10 +156,40 @@ pub fn export_plugin_cases(
 }
 
 /// A case that is to be written.
+#[derive(Default)]
 struct CaseFolder {
     files: BTreeMap<PathBuf, String>,
     workspace: Option<Workspace>,
+    /// Folders that are copied as they are, and where to below the case's folder.
+    copied: Vec<(PathBuf, &'static str)>,
+    has_scaffold: bool,
     notes: Vec<String>,
+}
+
+impl CaseFolder {
+    /// What is copied, and where to below the case's folder.
+    fn folders(&self) -> impl Iterator<Item = (&Path, &str)> {
+        let copied = self.copied.iter().map(|(from, to)| (from.as_path(), *to));
+        copied.chain(self.workspace.iter().map(|workspace| (workspace.folder.as_path(), WORKSPACE)))
+    }
+
+    /// The case that a task was made of, with the mocks of its suite, which those of the case replace.
+    fn of_case(case: &EvalCase, root: &Path) -> Result<Self, PluginExportError> {
+        let mut files = BTreeMap::new();
+        let shared = root.join(PLUGIN_EVAL_FOLDER).join("evals").join(MOCKS);
+        let nodes = if shared.is_dir() { tree::walk(&shared).nodes } else { Vec::new() };
+        for node in nodes.iter().filter(|node| node.kind == FileKind::File) {
+            let path = Path::new(MOCKS).join(&node.path);
+            if !case.dir.join(&path).exists() {
+                let text = read_text(&shared.join(&node.path), DOCUMENT_CAP);
+                let text =
+                    text.map_err(|source| PluginExportError::Read { path: shared.join(&node.path), source })?;
+                files.insert(path, text);
+            }
+        }
+        let copied = vec![(case.dir.clone(), "")];
+        Ok(Self { files, copied, has_scaffold: case.scaffold.is_some(), ..Self::default() })
+    }
 }
 
 fn case_of(
@@ -153,6 +197,9 @@ fn case_of(
     options: &CaseOptions,
     scratch: &Path,
 ) -> Result<Result<CaseFolder, Inexpressible>, PluginExportError> {
+    if let Some(case) = &task.eval_case {
+        return Ok(Ok(CaseFolder::of_case(case, &task.root)?));
+    }
     let mut parts = match parts_of(task, options) {
         Ok(parts) => parts,
         Err(reason) => return Ok(Err(reason)),
@@ -189,7 +236,8 @@ fn case_of(
         );
         files.insert(SCAFFOLD.into(), script);
     }
-    Ok(Ok(CaseFolder { files, workspace, notes }))
+    let has_scaffold = workspace.is_some();
+    Ok(Ok(CaseFolder { files, workspace, has_scaffold, notes, ..CaseFolder::default() }))
 }
 
 /// The texts of a case.
@@ -246,7 +294,9 @@ fn seconds(task: &Task) -> (f64, Option<String>) {
         Some(own) if own <= MOST_SECONDS => (own.ceil().max(1.0), None),
         own => {
             let of = own.map_or_else(|| "no limit".to_owned(), |own| format!("{own} s"));
-            let note = format!("a run ends after {MOST_SECONDS} s, the most that the client allows; the task has {of}");
+            let note = format!(
+                "a run ends after {MOST_SECONDS} s, the most that the client allows; the task has {of}"
+            );
             (MOST_SECONDS, Some(note))
         }
     }

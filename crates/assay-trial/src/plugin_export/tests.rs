@@ -29,7 +29,10 @@ fn task(root: &Path, name: &str, shape: impl Fn(&Path)) -> Task {
     write(&folder, "environment/Dockerfile", "FROM debian:12-slim\nWORKDIR /app\nCOPY report.txt /app/\n");
     write(&folder, "environment/report.txt", "Seven items.\n");
     let items = vec![
-        Item { check: Some(Check::AnswerContains(vec!["7 (seven)".to_owned(), "seven".to_owned()])), ..Item::new("count", "The number is there.", 2.0) },
+        Item {
+            check: Some(Check::AnswerContains(vec!["7 (seven)".to_owned(), "seven".to_owned()])),
+            ..Item::new("count", "The number is there.", 2.0)
+        },
         Item::new("short", "The summary is one sentence.", 1.0),
     ];
     write(&folder, "tests/rubric.json", &Rubric::of_items("content", items).to_json());
@@ -45,7 +48,10 @@ fn a_task_is_written_as_a_case() {
     let exported = export_plugin_cases(&tasks, &options(), &out).unwrap();
     assert_eq!((exported.cases, exported.left_out.len()), (vec!["summary".to_owned()], 0));
     assert!(exported.needs_scaffold);
-    assert_eq!(exported.notes, ["summary: a run has the programs of its machine, not those of debian:12-slim"]);
+    assert_eq!(
+        exported.notes,
+        ["summary: a run has the programs of its machine, not those of debian:12-slim"]
+    );
     let read = |name: &str| fs::read_to_string(out.join("summary").join(name)).unwrap();
     assert_eq!(
         read("prompt.md"),
@@ -62,7 +68,9 @@ fn a_task_is_written_as_a_case() {
     );
     assert_eq!(read("workspace/report.txt"), "Seven items.\n");
     assert!(read("case.yaml").contains("\"scaffold_script\": \"scaffold.sh\""));
-    let names = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    let names = |folder: &Path| {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+    };
     assert_eq!(names(&out), ["summary"]);
     let again = export_plugin_cases(&tasks, &options(), &out);
     assert!(matches!(again, Err(PluginExportError::Exists(path)) if path == out.join("summary")));
@@ -90,7 +98,9 @@ fn what_a_case_cannot_express_is_named() {
         "its environment needs RUN of its Dockerfile (line 3): a case has only files of its work folder",
     );
     check(
-        &|folder| write(folder, "environment/Dockerfile", "FROM debian\nWORKDIR /app\nCOPY report.txt /srv/\n"),
+        &|folder| {
+            write(folder, "environment/Dockerfile", "FROM debian\nWORKDIR /app\nCOPY report.txt /srv/\n")
+        },
         "it has files in /srv, outside of its work folder",
     );
     check(
@@ -147,7 +157,12 @@ fn weights_give_the_score_of_the_rubric() {
     };
     let negated = Item { negated: true, ..Item::new("e", "E.", 2.0) };
     let sets = vec![
-        Set { name: "one".to_owned(), weight: Some(4.0), items: vec![Item::new("a", "A.", 1.0), group], ..Set::default() },
+        Set {
+            name: "one".to_owned(),
+            weight: Some(4.0),
+            items: vec![Item::new("a", "A.", 1.0), group],
+            ..Set::default()
+        },
         Set { name: "two".to_owned(), items: vec![Item::new("b", "B.", 7.0), negated], ..Set::default() },
     ];
     let rubric = Rubric { sets, ..Rubric::default() };
@@ -159,12 +174,17 @@ fn weights_give_the_score_of_the_rubric() {
         let ids = ["a", "c", "d", "b", "e", "zero"];
         let verdicts = ids.iter().enumerate().map(|(at, id)| {
             // A negated item is good if it is not met.
-            let verdict = if is_met(at) == (*id != "e") { assay_judge::Verdict::Met } else { assay_judge::Verdict::NotMet };
+            let verdict = if is_met(at) == (*id != "e") {
+                assay_judge::Verdict::Met
+            } else {
+                assay_judge::Verdict::NotMet
+            };
             ((*id).to_owned(), verdict)
         });
         let expected = rubric.scores(&verdicts.collect()).unwrap().overall.unwrap();
         let sum: f64 = made.iter().map(CaseGrader::weight).sum();
-        let won: f64 = made.iter().enumerate().filter(|(at, _)| is_met(*at)).map(|(_, grader)| grader.weight()).sum();
+        let won: f64 =
+            made.iter().enumerate().filter(|(at, _)| is_met(*at)).map(|(_, grader)| grader.weight()).sum();
         assert!((won / sum - expected).abs() < 1e-12, "{met:b}: {} {expected}", won / sum);
     }
 }
@@ -175,4 +195,36 @@ fn names_of_graders_are_names_of_files() {
     let made = graders(&Rubric::of_items("s", items.to_vec()), "last_message").unwrap();
     let names: Vec<&str> = made.iter().map(|grader| grader.name.as_str()).collect();
     assert_eq!(names, ["a-b", "a-b-2", "A-B-3", "item", &"x".repeat(60)]);
+}
+
+/// A task that was made of a case is exported as that case, with the mocks of its suite.
+#[test]
+fn a_case_is_exported_as_it_was() {
+    let root = tempfile::tempdir().unwrap();
+    let plugin = root.path().join("plugin");
+    let files = [
+        (".claude-plugin/plugin.json", "{\"name\": \"house\"}"),
+        ("evals/hello/prompt.md", "Greet Ada.\n"),
+        ("evals/hello/graders/g1.md", "---\ntype: regex\npattern: Moin\n---\n"),
+        ("evals/hello/mocks/tracker/list.md", "[1]\n"),
+        ("evals/mocks/tracker/list.md", "[2]\n"),
+        ("evals/mocks/tracker/show.md", "{}\n"),
+    ];
+    files.iter().for_each(|(name, text)| write(&plugin, name, text));
+    let suite = assay_task::plugin_eval::EvalSuite::load(&plugin).unwrap();
+    let made = suite.task_files(&suite.cases[0], &["greet".to_owned()], "debian:12-slim").unwrap();
+    assay_task::plugin_eval::write_new_folder(&root.path().join("tasks/hello"), &made).unwrap();
+    let task = Task::load(&root.path().join("tasks/hello")).unwrap();
+    let out = root.path().join("evals");
+    let exported = export_plugin_cases(&[task], &options(), &out).unwrap();
+    assert_eq!((exported.cases, exported.left_out.len()), (vec!["hello".to_owned()], 0));
+    let read = |name: &str| fs::read_to_string(out.join("hello").join(name)).unwrap();
+    for (name, expected) in [
+        ("prompt.md", "Greet Ada.\n"),
+        ("graders/g1.md", "---\ntype: regex\npattern: Moin\n---\n"),
+        ("mocks/tracker/list.md", "[1]\n"),
+        ("mocks/tracker/show.md", "{}\n"),
+    ] {
+        assert_eq!(read(name), expected, "{name}");
+    }
 }

@@ -14,7 +14,20 @@ const CASE_FILES: [&str; 2] = ["prompt.md", "case.yaml"];
 
 /// Folders of a container at which paths in instructions begin, besides the work folder.
 const ROOTS: [&str; 14] = [
-    "app", "data", "etc", "home", "input", "logs", "mnt", "opt", "output", "root", "srv", "tmp", "usr", "workspace",
+    "app",
+    "data",
+    "etc",
+    "home",
+    "input",
+    "logs",
+    "mnt",
+    "opt",
+    "output",
+    "root",
+    "srv",
+    "tmp",
+    "usr",
+    "workspace",
 ];
 
 /// The files of a work folder, in a temporary folder.
@@ -151,7 +164,8 @@ mod tests {
             let found = relative_instruction(text, Path::new("/app"));
             assert_eq!(
                 found.as_deref().map_err(ToString::to_string),
-                expected.map_err(|path| format!("its instruction names {path}, a path that a run does not have")),
+                expected
+                    .map_err(|path| format!("its instruction names {path}, a path that a run does not have")),
                 "{text}"
             );
         };
@@ -160,7 +174,10 @@ mod tests {
         check("Work in /app.", Err("/app"));
         check("Work in /app/.", Err("/app"));
         check("Read /data/x.csv", Err("/data/x.csv"));
-        check("Call /v1/users and/or https://example.org/app/x", Ok("Call /v1/users and/or https://example.org/app/x"));
+        check(
+            "Call /v1/users and/or https://example.org/app/x",
+            Ok("Call /v1/users and/or https://example.org/app/x"),
+        );
         check("Read /apple/x", Ok("Read /apple/x"));
         check("", Ok(""));
     }

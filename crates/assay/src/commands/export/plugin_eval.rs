@@ -70,8 +70,7 @@ fn rerun(exported: &ExportedCases, tools: &[String], out: &Path) -> String {
     if exported.needs_scaffold {
         words.push("--scaffold".to_owned());
     }
-    let gated: Vec<&str> =
-        tools.iter().map(String::as_str).filter(|tool| !UNGATED.contains(tool)).collect();
+    let gated: Vec<&str> = tools.iter().map(String::as_str).filter(|tool| !UNGATED.contains(tool)).collect();
     if !gated.is_empty() {
         words.push(format!("--allow-tools {}", gated.join(" ")));
     }
