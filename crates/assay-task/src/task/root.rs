@@ -202,7 +202,7 @@ impl<'a> Root<'a> {
         if !nodes.iter().any(|node| node.path == path && node.kind == FileKind::Directory) {
             return Ok(None);
         }
-        let hint = "write the task again with `assay init experiment --from-plugin`";
+        let hint = "write the task again, from its plugin";
         if !steps.is_empty() {
             return Err(self.part(PLUGIN_EVAL_FOLDER, "a task with steps cannot be a case", hint));
         }

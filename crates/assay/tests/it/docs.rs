@@ -94,6 +94,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay run examples/agents.toml", Elsewhere("docs::the_example_with_real_agents_runs")),
     ("assay --store again run examples/agents.toml", Elsewhere("agents")),
     ("assay init experiment my-suite", Elsewhere("docs::guides")),
+    ("assay init experiment tracker-evals", Elsewhere("plugin_eval")),
+    ("assay run tracker-evals/experiment.toml", Elsewhere("plugin_eval")),
     ("assay appraise", Elsewhere("appraise")),
     ("assay report greetings", Elsewhere("appraise")),
     ("assay import results", Elsewhere("appraise")),

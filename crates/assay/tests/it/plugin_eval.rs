@@ -81,7 +81,7 @@ fn a_suite_ends_in_a_verdict() {
     with_model(&lab);
     let ran = lab.assay(&["--store", ".assay", "run", "suite/experiment.toml", "--format", "json"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let report = ran.json();
+    let report = ran.json()["report"].clone();
     let comparison = |condition: &str| {
         let all = report["comparisons"].as_array().unwrap();
         all.iter().find(|one| one["condition"] == condition).unwrap().clone()

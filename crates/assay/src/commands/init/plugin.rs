@@ -52,10 +52,10 @@ pub(super) fn run(dir: &Path, plugin: &Path, ui: &Ui) -> Result<Status, Failure>
     ignore_store(dir, ui)?;
     let left_out = suite.unread.len() + suite.cases.len() - cases.len();
     let file = dir.join("experiment.toml");
-    let file = shell_word(&file.strip_prefix(".").unwrap_or(&file).to_string_lossy());
+    let file = file.strip_prefix(".").unwrap_or(&file).to_string_lossy();
     let written = counted(cases.len(), "case", "cases");
     ui.note(&format!("{written} of {}, {left_out} left out", suite.plugin.name));
-    ui.note(&format!("next: set the model in {file}, then `assay plan {file}` and `assay run {file}`"));
+    ui.note(&format!("next: set the model in {file}, then `assay run {}`", shell_word(&file)));
     Ok(if left_out > 0 { Status::DidNotHold } else { Status::Done })
 }
 
