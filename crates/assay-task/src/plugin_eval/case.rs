@@ -44,3 +44,10 @@ pub struct EvalCase {
     /// Servers of which tools are answered from files.
     pub mocks: Vec<MockedServer>,
 }
+
+impl EvalCase {
+    /// Whether tools are mocked, and all of them are those of the plugin: an arm without it then has none.
+    pub fn mocks_only_its_plugin(&self) -> bool {
+        !self.mocks.is_empty() && self.mocks.iter().all(MockedServer::is_of_plugin)
+    }
+}

@@ -26,6 +26,8 @@ pub struct Evidence {
     pub votes: BTreeMap<String, Vec<String>>,
     /// Why a mock's guard ended the run, if one did. Its score is 0.
     pub aborted: Option<String>,
+    /// Whether the model's server refused a request and this ended the run. Then nothing is graded.
+    pub request_failed: bool,
 }
 
 /// A call of a tool.
@@ -51,20 +53,15 @@ impl Evidence {
     /// calls of mocks, votes) is left empty. Lines that are not JSON are part of the trace, and nothing else.
     pub fn of_client_trace(text: &str) -> Self {
         let mut evidence = Self::default();
-        let mut result = None;
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             evidence.trace.push(line.to_owned());
             let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
             match message.get("type").and_then(Value::as_str) {
                 Some("assistant") => evidence.add_assistant(&message),
-                Some("result") => {
-                    result = message.get("result").and_then(Value::as_str).map(str::to_owned).or(result);
-                }
+                // The client's text of an error is no message of the agent.
+                Some("result") => evidence.request_failed = is_request_error(&message),
                 _ => {}
             }
-        }
-        if let Some(result) = result {
-            evidence.last_message = result;
         }
         evidence
     }
@@ -75,8 +72,11 @@ impl Evidence {
     pub fn of_trajectory(trajectory: &Trajectory, opened: &[OpenedSkill], mocked: &MockedCalls<'_>) -> Self {
         let mut evidence = Self::default();
         let mut mocked_rest = mocked.calls.iter();
-        let is_own = |call: &&ToolCall| own_name(&call.function_name) == Some("Skill") || call.function_name == "Skill";
-        let has_skill_tool = trajectory.steps.iter().flat_map(|step| &step.tool_calls).any(|call| is_own(&call));
+        let is_own = |call: &&ToolCall| {
+            own_name(&call.function_name) == Some("Skill") || call.function_name == "Skill"
+        };
+        let has_skill_tool =
+            trajectory.steps.iter().flat_map(|step| &step.tool_calls).any(|call| is_own(&call));
         let mut has_begun = false;
         for step in &trajectory.steps {
             has_begun |= step.source == Source::Agent;
@@ -184,9 +184,15 @@ impl Evidence {
             }
         }
         if !said.is_empty() {
-            self.last_message = said.concat();
+            self.last_message = said.join("\n");
         }
     }
+}
+
+/// Whether the client's last message says that a request to the model ended the run.
+fn is_request_error(message: &Value) -> bool {
+    message.get("is_error").and_then(Value::as_bool) == Some(true)
+        && message.get("api_error_status").is_some_and(Value::is_number)
 }
 
 /// A skill that an agent opened, and in which step.

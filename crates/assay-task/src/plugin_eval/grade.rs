@@ -69,11 +69,12 @@ pub struct GraderResult {
 pub fn grade_run(case: &EvalCase, evidence: &Evidence, arms: EvalArms, arm: EvalArm) -> RunGrades {
     let is_compared = arms == EvalArms::WithAndWithout;
     // Where nothing else is left to count, they do.
-    let has_mocks = !case.mocks.is_empty();
+    let has_mocks = case.mocks_only_its_plugin();
     let are_all = case.graders.iter().all(|grader| grader.is_with_only(has_mocks));
     let is_indicator = |grader: &EvalGrader| is_compared && !are_all && grader.is_with_only(has_mocks);
-    if evidence.aborted.is_some() {
-        return RunGrades { score: 0.0, passed: false, graders: Vec::new() };
+    let request_failed = evidence.request_failed;
+    if evidence.aborted.is_some() || request_failed {
+        return RunGrades { score: 0.0, passed: false, graders: Vec::new(), request_failed };
     }
     let mut graders = Vec::new();
     for grader in &case.graders {
@@ -96,7 +97,7 @@ pub fn grade_run(case: &EvalCase, evidence: &Evidence, arms: EvalArms, arm: Eval
     let weight: f64 = counted().map(|grader| grader.weight).sum();
     let won: f64 = counted().filter(|grader| grader.passed).map(|grader| grader.weight).sum();
     let score = if weight <= 0.0 { 0.0 } else { won / weight };
-    RunGrades { score, passed: counted().all(|grader| grader.passed), graders }
+    RunGrades { score, passed: counted().all(|grader| grader.passed), graders, request_failed }
 }
 
 /// The numbers of a case, over its runs.
@@ -106,7 +107,7 @@ pub struct CaseScores {
     pub score: f64,
     /// The share of these runs that passed.
     pub pass_rate: f64,
-    /// The mean score without it.
+    /// The mean score without it. Unknown if a refused request ended a run.
     pub score_without: Option<f64>,
     /// The share of these runs that passed.
     pub pass_rate_without: Option<f64>,
@@ -122,7 +123,8 @@ pub fn case_scores(with: &[RunGrades], without: &[RunGrades]) -> Option<CaseScor
     let score = |run: &RunGrades| run.score;
     let pass = |run: &RunGrades| f64::from(u8::from(run.passed));
     let own = mean(with, score)?;
-    let other = mean(without, score);
+    let is_comparable = with.iter().chain(without).all(|run| !run.request_failed);
+    let other = mean(without, score).filter(|_| is_comparable);
     Some(CaseScores {
         score: own,
         pass_rate: mean(with, pass)?,

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::fields::{ERROR, EvalFile, Parts, parts};
 use super::mocks::{Expected, Guard, MockAnswer, MockedServer, MockedTool, Recording};
 use super::read::{pattern, text_of};
+use super::suite::EvalPlugin;
 
 /// The folder of stand-ins.
 const MOCKS: &str = "mocks";
@@ -17,12 +18,12 @@ const MOCKS: &str = "mocks";
 const REPLAY: &str = ".replay";
 
 /// Types that a guard can name.
-const TYPES: [&str; 5] = ["string", "number", "boolean", "array", "object"];
+const TYPES: [&str; 6] = ["string", "number", "bool", "boolean", "array", "object"];
 
 /// The stand-ins in the folder `mocks` of a folder, beside and in place of those of the suite.
 pub(super) fn read_mocks(
     dir: &Path,
-    plugin: &str,
+    plugin: &EvalPlugin,
     files: &[PathBuf],
     suite: &[MockedServer],
     found: &mut Vec<Diagnostic>,
@@ -32,7 +33,7 @@ pub(super) fn read_mocks(
     let reader = MockReader { dir, files };
     for name in reader.servers() {
         let server = servers.entry(name.clone()).or_insert_with(|| MockedServer {
-            public_name: format!("plugin_{plugin}_{name}"),
+            public_name: plugin.public_server(&name),
             name: name.clone(),
             tools: Vec::new(),
             fixtures: BTreeMap::new(),
@@ -80,9 +81,8 @@ impl MockReader<'_> {
         };
         let recordings = self.recordings(&server.name, found);
         let mut tools = Vec::new();
-        let is_tool = |file: &&PathBuf| {
-            file.iter().count() == 1 && file.extension().is_some_and(|kind| kind == "md")
-        };
+        let is_tool =
+            |file: &&PathBuf| file.iter().count() == 1 && file.extension().is_some_and(|kind| kind == "md");
         for file in files.iter().filter(is_tool) {
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let answers = |tool: &str| recordings.get(tool).cloned().unwrap_or_default();
@@ -111,7 +111,8 @@ impl MockReader<'_> {
         match tools.as_array() {
             Some(tools) => tools.clone(),
             None => {
-                let mistake = Diagnostic::new(Severity::Error, ERROR, self.dir.join(path), "no list of tools");
+                let mistake =
+                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(path), "no list of tools");
                 found.push(mistake.hint("save the server's reply to tools/list"));
                 Vec::new()
             }
@@ -123,8 +124,12 @@ impl MockReader<'_> {
         match serde_json::from_str(&text) {
             Ok(json) => Some(json),
             Err(error) => {
-                let mistake =
-                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(path), format!("not JSON: {error}"));
+                let mistake = Diagnostic::new(
+                    Severity::Error,
+                    ERROR,
+                    self.dir.join(path),
+                    format!("not JSON: {error}"),
+                );
                 found.push(mistake.at_line(error.line()).hint("correct it"));
                 None
             }
@@ -139,16 +144,19 @@ impl MockReader<'_> {
         for file in files {
             let path = Path::new(MOCKS).join(&folder).join(&file);
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let Some((tool, _)) = name.rsplit_once('-').filter(|_| file.extension().is_some_and(|kind| kind == "json"))
+            let Some((tool, _)) =
+                name.rsplit_once('-').filter(|_| file.extension().is_some_and(|kind| kind == "json"))
             else {
-                let mistake = Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), "not a recorded answer");
+                let mistake =
+                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), "not a recorded answer");
                 found.push(mistake.hint("recorded answers are called TOOL-HASH.json"));
                 continue;
             };
             let Some(json) = self.json(&path, found) else { continue };
             let text = json.get("output").and_then(Value::as_str);
             let (Some(input), Some(text)) = (json.get("input"), text) else {
-                let mistake = Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), "no `input` and `output`");
+                let mistake =
+                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), "no `input` and `output`");
                 found.push(mistake.hint("copy the recording as the client wrote it"));
                 continue;
             };
@@ -199,7 +207,11 @@ fn tools(
         Some("fixed") => false,
         Some("agent") => true,
         Some(other) => {
-            file.error(map.span.start, format!("unknown type of mock `{}`", escape(other)), "use fixed or agent");
+            file.error(
+                map.span.start,
+                format!("unknown type of mock `{}`", escape(other)),
+                "use fixed or agent",
+            );
             return Vec::new();
         }
     };
@@ -259,7 +271,11 @@ fn expected(file: &mut EvalFile<'_>, node: &Node) -> Option<Expected> {
         Kind::List(items) => {
             let values: Option<Vec<Value>> = items.iter().map(literal).collect();
             if values.is_none() {
-                file.error(node.span.start, "a list of allowed values has a list or a mapping", "write literals");
+                file.error(
+                    node.span.start,
+                    "a list of allowed values has a list or a mapping",
+                    "write literals",
+                );
             }
             values.map(Expected::OneOf)
         }
@@ -267,9 +283,11 @@ fn expected(file: &mut EvalFile<'_>, node: &Node) -> Option<Expected> {
             if TYPES.contains(&text.as_str()) {
                 return Some(Expected::Type(text.clone()));
             }
-            let inner = text.strip_prefix('/').and_then(|text| text.strip_suffix('/'));
-            if let Some(inner) = inner.filter(|inner| !inner.is_empty()) {
-                return pattern(file, node.span.start, inner, "").map(Expected::Pattern);
+            let inner = text.strip_prefix('/').and_then(|text| text.rsplit_once('/'));
+            let is_flags = |flags: &str| flags.chars().all(|flag| "is".contains(flag));
+            if let Some((inner, flags)) = inner.filter(|(inner, flags)| !inner.is_empty() && is_flags(flags))
+            {
+                return pattern(file, node.span.start, inner, flags).map(Expected::Pattern);
             }
             literal(node).map(|value| Expected::OneOf(vec![value]))
         }

@@ -100,6 +100,11 @@ pub enum MockReply {
 }
 
 impl MockedServer {
+    /// Whether it is one of the plugin's servers, which an arm without the plugin does not have.
+    pub fn is_of_plugin(&self) -> bool {
+        self.public_name != self.name
+    }
+
     /// A tool's name as agents see it.
     pub fn public_tool(&self, tool: &MockedTool) -> String {
         format!("mcp__{}__{}", self.public_name, tool.name)
@@ -214,14 +219,21 @@ impl Guard {
             Expected::Type(name) if found.is_some_and(|value| is_of_type(value, name)) => Ok(()),
             Expected::Type(name) => fault(format!("of the type {name}")),
             Expected::Pattern(pattern) => {
-                let text = found.and_then(Value::as_str);
-                match text.map(|text| pattern.find(text)) {
+                let text = found.and_then(plain_text);
+                match text.map(|text| pattern.find(&text)) {
                     Some(Ok(Some(_))) => Ok(()),
                     Some(Err(error)) => Err(format!("{}: {error}", self.path)),
                     _ => fault(format!("a text that matches /{}/", pattern.source())),
                 }
             }
-            Expected::OneOf(values) if found.is_some_and(|found| values.contains(found)) => Ok(()),
+            // Numbers and truth values are compared by their texts.
+            Expected::OneOf(values)
+                if found.and_then(plain_text).is_some_and(|found| {
+                    values.iter().any(|value| plain_text(value).as_ref() == Some(&found))
+                }) =>
+            {
+                Ok(())
+            }
             Expected::OneOf(values) => {
                 fault(values.iter().map(compact_json).collect::<Vec<_>>().join(" or "))
             }
@@ -229,11 +241,20 @@ impl Guard {
     }
 }
 
+/// A text, a number or a truth value as text.
+fn plain_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(compact_json(value)),
+        _ => None,
+    }
+}
+
 fn is_of_type(value: &Value, name: &str) -> bool {
     match name {
         "string" => value.is_string(),
         "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
+        "boolean" | "bool" => value.is_boolean(),
         "array" => value.is_array(),
         "object" => value.is_object(),
         _ => false,

@@ -48,6 +48,8 @@ pub struct EvalPlugin {
     pub skills: Vec<PathBuf>,
     /// What it has besides skills: `commands`, `agents`, `hooks`, `MCP servers`.
     pub others: Vec<&'static str>,
+    /// The names of its MCP servers.
+    pub servers: BTreeSet<String>,
 }
 
 /// Why there is no suite.
@@ -91,7 +93,8 @@ impl EvalPlugin {
         let broken = |message: String| EvalSuiteError::Manifest { path: path.clone(), message };
         let content = assay_fs::read_within(root, Path::new(file), MANIFEST_CAP)
             .map_err(|error| broken(error.to_string()))?;
-        let json: Value = serde_json::from_slice(&content.bytes).map_err(|error| broken(error.to_string()))?;
+        let json: Value =
+            serde_json::from_slice(&content.bytes).map_err(|error| broken(error.to_string()))?;
         let name = json.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
         let Some(name) = name else { return Err(broken("`name` is missing".to_owned())) };
         let mut found = Vec::new();
@@ -108,7 +111,14 @@ impl EvalPlugin {
             }
         }
         let skills = skill_folders(root, &json);
-        Ok((Self { name: name.to_owned(), root: root.to_owned(), skills, others }, root.join(dir), found))
+        let servers = declared_servers(root, &json);
+        let plugin = Self { name: name.to_owned(), root: root.to_owned(), skills, others, servers };
+        Ok((plugin, root.join(dir), found))
+    }
+
+    /// A server's name as agents see it: a server that the plugin does not declare is one of the suite alone.
+    pub(super) fn public_server(&self, name: &str) -> String {
+        if self.servers.contains(name) { format!("plugin_{}_{name}", self.name) } else { name.to_owned() }
     }
 }
 
@@ -122,6 +132,32 @@ fn suite_folder(json: &Value, manifest: &Path, found: &mut Vec<Diagnostic>) -> P
         found.push(warning.hint("write a path of plain names, such as \"quality/evals\""));
         PathBuf::from(EVALS)
     })
+}
+
+/// The names of the MCP servers that a plugin declares: in its manifest, in files that it names, and in `.mcp.json`.
+fn declared_servers(root: &Path, manifest: &Value) -> BTreeSet<String> {
+    let names = |servers: &Value| -> Vec<String> {
+        let servers = servers.get("mcpServers").unwrap_or(servers).as_object();
+        servers.into_iter().flat_map(|servers| servers.keys().cloned()).collect()
+    };
+    let of_file = |path: &Path| -> Vec<String> {
+        let content = assay_fs::read_within(root, path, MANIFEST_CAP).ok();
+        let json = content.and_then(|content| serde_json::from_slice(&content.bytes).ok());
+        json.map(|json: Value| names(&json)).unwrap_or_default()
+    };
+    let mut found: BTreeSet<String> = of_file(Path::new(".mcp.json")).into_iter().collect();
+    let listed = match manifest.get("mcpServers") {
+        Some(Value::Array(items)) => items.iter().collect(),
+        Some(one) => vec![one],
+        None => Vec::new(),
+    };
+    for one in listed {
+        match one.as_str() {
+            Some(path) => found.extend(inside(path).iter().flat_map(|path| of_file(path))),
+            None => found.extend(names(one)),
+        }
+    }
+    found
 }
 
 /// Folders of skills: below `skills/`, and those that the manifest names.
@@ -172,7 +208,7 @@ impl EvalSuite {
             let message = format!("{} cases, of which the first {CASES} are read", folders.len());
             diagnostics.push(Diagnostic::new(Severity::Error, ERROR, dir.clone(), message));
         }
-        let shared = read_mocks(&dir, &plugin.name, &files_below(&walk, Path::new("")), &[], &mut diagnostics);
+        let shared = read_mocks(&dir, &plugin, &files_below(&walk, Path::new("")), &[], &mut diagnostics);
         let mut suite = Self { plugin, dir, cases: Vec::new(), unread: Vec::new(), diagnostics };
         for folder in folders.into_iter().take(CASES) {
             suite.add_case(&walk, &folder, &shared);
@@ -185,7 +221,7 @@ impl EvalSuite {
     fn add_case(&mut self, walk: &Walk, folder: &Path, shared: &[super::mocks::MockedServer]) {
         let files = files_below(walk, folder);
         let dir = self.dir.join(folder);
-        let mocks = read_mocks(&dir, &self.plugin.name, &files, shared, &mut self.diagnostics);
+        let mocks = read_mocks(&dir, &self.plugin, &files, shared, &mut self.diagnostics);
         match read_case(&self.plugin.root, &dir, &files, &mocks, &mut self.diagnostics) {
             Some(case) => self.cases.push(case),
             None => self.unread.push(dir),
@@ -219,7 +255,8 @@ fn case_folders(walk: &Walk) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for node in walk.nodes.iter().filter(|node| node.kind == FileKind::File) {
         let name = node.path.file_name().and_then(|name| name.to_str());
-        let Some(folder) = node.path.parent().filter(|_| matches!(name, Some("prompt.md" | "case.yaml"))) else {
+        let Some(folder) = node.path.parent().filter(|_| matches!(name, Some("prompt.md" | "case.yaml")))
+        else {
             continue;
         };
         let top = folder.iter().next().and_then(|part| part.to_str()).unwrap_or_default();

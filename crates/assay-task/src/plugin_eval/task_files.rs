@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_diagnostic::Io;
 use assay_fs::{FileKind, read_within, tree};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::case::EvalCase;
 use super::grader::{EvalGrader, GraderCheck};
@@ -96,7 +96,7 @@ impl EvalCase {
 
     /// The graders that count in a comparison with an arm without the plugin.
     pub fn counted(&self) -> impl Iterator<Item = &EvalGrader> {
-        let has_mocks = !self.mocks.is_empty();
+        let has_mocks = self.mocks_only_its_plugin();
         let are_all = self.graders.iter().all(|grader| grader.is_with_only(has_mocks));
         self.graders.iter().filter(move |grader| are_all || !grader.is_with_only(has_mocks))
     }
@@ -109,7 +109,8 @@ impl EvalCase {
     /// The rubric of the graders that judges decide, if any of them counts.
     fn rubric(&self) -> Option<String> {
         let judged: Vec<&EvalGrader> = self.counted().filter(|grader| grader.is_judged()).collect();
-        let others: f64 = self.counted().filter(|grader| !grader.is_judged()).map(|grader| grader.weight).sum();
+        let others: f64 =
+            self.counted().filter(|grader| !grader.is_judged()).map(|grader| grader.weight).sum();
         let item = |grader: &&EvalGrader| {
             let text = match &grader.check {
                 GraderCheck::Llm { criteria, .. } | GraderCheck::Baseline { criteria, .. } => criteria.trim(),
@@ -140,7 +141,10 @@ impl EvalSuite {
     ) -> Result<Vec<(PathBuf, Vec<u8>)>, Io> {
         let inner = Path::new(PLUGIN_EVAL_FOLDER);
         let copy = if case.add_dirs.is_empty() { "" } else { "COPY files /app\n" };
-        let manifest = json!({ "name": self.plugin.name, "version": "0" });
+        // Only their names matter: by them a mock is known as one of the plugin's own servers.
+        let servers: Map<String, Value> =
+            self.plugin.servers.iter().map(|name| (name.clone(), json!({ "command": "false" }))).collect();
+        let manifest = json!({ "name": self.plugin.name, "version": "0", "mcpServers": servers });
         let mut files: Vec<(PathBuf, Vec<u8>)> = vec![
             ("task.toml".into(), task_toml(case, skills).into_bytes()),
             ("instruction.md".into(), format!("{}\n", case.prompt.trim_end()).into_bytes()),
@@ -169,7 +173,8 @@ fn add_folder(from: &Path, to: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> Re
         return Ok(());
     }
     for node in tree::walk(from).nodes.into_iter().filter(|node| node.kind == FileKind::File) {
-        let content = read_within(from, &node.path, FILE_CAP).map_err(Io::new("read", from.join(&node.path)))?;
+        let content =
+            read_within(from, &node.path, FILE_CAP).map_err(Io::new("read", from.join(&node.path)))?;
         files.push((to.join(&node.path), content.bytes));
     }
     Ok(())

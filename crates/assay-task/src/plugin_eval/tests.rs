@@ -18,7 +18,9 @@ impl Plugin {
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let plugin = Self { folder };
-        plugin.write(".claude-plugin/plugin.json", r#"{"name":"p","version":"0.1.0"}"#);
+        let servers = r#"{"tracker":{"command":"false"},"s":{"command":"false"}}"#;
+        let manifest = format!(r#"{{"name":"p","version":"0.1.0","mcpServers":{servers}}}"#);
+        plugin.write(".claude-plugin/plugin.json", &manifest);
         for (path, text) in files {
             plugin.write(path, text);
         }
@@ -246,7 +248,7 @@ fn graders_that_need_the_plugin_do_not_count_unless_all_do() {
 
 #[test]
 fn scores_of_a_case_are_means_over_runs() {
-    let run = |score: f64| RunGrades { score, passed: score >= 1.0, graders: Vec::new() };
+    let run = |score: f64| RunGrades { score, passed: score >= 1.0, graders: Vec::new(), request_failed: false };
     let scores = case_scores(&[run(1.0), run(0.5)], &[run(0.25), run(0.25), run(1.0)]).unwrap();
     assert_eq!((scores.score, scores.pass_rate), (0.75, 0.5));
     assert_eq!((scores.score_without, scores.delta), (Some(0.5), Some(0.25)));
@@ -500,6 +502,43 @@ fn mistakes_of_mocks_have_a_line() {
     check("evals/mocks/.replay/s/t-1.json", "{}", &[]);
     let agent = "---\ntype: agent\n---\nYou answer.";
     check("evals/mocks/s/t.md", agent, &["mocks/s/t.md:2: warning: `t` has no recorded answers in mocks/.replay"]);
+}
+
+/// A server that the plugin does not declare is there without the plugin too, under its own name, so that a grader of its calls
+/// counts. (Claude Code 2.1.330.)
+#[test]
+fn a_server_of_the_suite_alone_is_in_both_arms() {
+    let check = |server: &str, public_name: &str, counts: bool| {
+        let plugin = Plugin::new(&[
+            ("evals/c/prompt.md", "Hi"),
+            ("evals/c/graders/a.md", "---\ntype: regex\ntarget: mock_calls\npattern: x\n---\n"),
+            ("evals/c/graders/b.md", OK),
+            (&format!("evals/mocks/{server}/t.md"), "x\n"),
+        ]);
+        let case = plugin.case();
+        assert_eq!(case.mocks[0].public_name, public_name);
+        assert_eq!(case.counted().any(|grader| grader.name == "a"), counts, "{server}");
+    };
+    check("tracker", "plugin_p_tracker", false);
+    check("calendar", "calendar", true);
+}
+
+/// A refused request scores 0 without grades, and leaves no difference. (Claude Code 2.1.330.)
+#[test]
+fn a_refused_request_is_not_graded() {
+    let case = Plugin::of_graders(&[("a", &grader("type: regex\npattern: zzz\nmatch: not_contains"))]).case();
+    let run = |status: &str| {
+        let trace = format!(
+            r#"{{"type":"result","is_error":true,"result":"API Error","api_error_status":{status}}}"#
+        );
+        grade_run(&case, &Evidence::of_client_trace(&trace), EvalArms::WithAndWithout, EvalArm::With)
+    };
+    let (graded, refused) = (run("null"), run("529"));
+    assert_eq!((graded.score, graded.graders.len()), (1.0, 1));
+    assert_eq!((refused.score, refused.graders.len()), (0.0, 0));
+    let scores = case_scores(&[graded], &[refused]).unwrap();
+    assert_eq!((scores.score, scores.score_without, scores.delta), (1.0, None, None));
+    assert_eq!(scores.pass_rate_without, Some(0.0));
 }
 
 /// A trajectory of an agent's messages, each with calls of tools.

@@ -24,6 +24,7 @@ pub(crate) enum ExportWhat {
     Data(ExportDataArgs),
     Run(ExportRunArgs),
     Rubric(ExportRubricArgs),
+    PluginEval(ExportPluginEvalArgs),
     K8s(ExportK8sArgs),
 }
 
@@ -124,6 +125,38 @@ pub(crate) struct ExportRubricArgs {
     /// Folder to write to; created if missing
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+/// Export tasks as cases of `claude plugin eval`
+///
+/// Writes a folder for each task that the format can express: a task that a rubric alone grades, whose environment is
+/// no more than files and MCP servers with recorded results. Items become graders whose weights give the rubric's
+/// score. The other tasks are listed with the reason; the exit status is then 1.
+///
+/// The client runs scaffold scripts and grants tools such as Write only if its options say so.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay export plugin-eval 'tasks/*' --out my-plugin/evals
+  assay export plugin-eval tasks/summary --focus summary.md --out my-plugin/evals")]
+pub(crate) struct ExportPluginEvalArgs {
+    /// Folders of tasks, or patterns
+    #[arg(required = true, value_name = "TASK")]
+    pub(crate) tasks: Vec<String>,
+    /// Folder of the plugin's cases; created if missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// What judges read: last_message, trace, files (a list of names), or the path of a file in the work folder
+    #[arg(long, value_name = "WHAT", default_value = "last_message")]
+    pub(crate) focus: String,
+    /// Tool that cases ask for; repeatable [default: Read, Glob, Grep, Skill, Write, Edit]
+    #[arg(long = "tool", value_name = "NAME")]
+    pub(crate) tools: Vec<String>,
+    /// Most turns of a run
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub(crate) max_turns: u32,
+    /// Runs of each case under each arm
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=50))]
+    pub(crate) runs: u32,
 }
 
 /// Export a run to one file

@@ -1,6 +1,7 @@
 //! `assay export`: results as tables for other tools, and runs as files.
 
 mod k8s;
+mod plugin_eval;
 mod rubric;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         ExportWhat::Data(args) => data(args, settings, ui),
         ExportWhat::Run(args) => whole_run(args, settings, ui),
         ExportWhat::Rubric(args) => rubric::run(args, ui),
+        ExportWhat::PluginEval(args) => plugin_eval::run(args, ui),
         ExportWhat::K8s(args) => k8s::run(args, ui),
     }
 }

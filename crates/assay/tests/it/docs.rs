@@ -105,6 +105,7 @@ const ROWS: &[(&str, How)] = &[
     ),
     ("assay import run", Elsewhere("export_run")),
     ("assay export run", Elsewhere("export_run")),
+    ("assay export plugin-eval", Elsewhere("plugin_parity::export")),
     ("assay import rubric", Elsewhere("rubrics")),
     ("assay judge check", Elsewhere("rubrics")),
     ("assay judge items", Elsewhere("judge_items")),

@@ -70,6 +70,7 @@ mod metrics;
 mod outcome;
 mod output;
 mod plugin_eval;
+mod plugin_parity;
 mod pre_commit;
 mod prices;
 mod processes;
