@@ -38,6 +38,7 @@ pub use plan::preflight::{PreflightError, PreflightEvent, preflight, preflight_j
 pub use plan::preview::PlanPreview;
 pub use plan::rubric::{TaskRubricError, rubric_of};
 pub use plan::selected::{SelectionError, parse_selection};
+pub use plan::specs::SpecFileError;
 pub use plan::{Check, Plan};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
