@@ -47,4 +47,10 @@ pub(crate) enum Grid {
     NullDrafts,
     /// Versions of skills that a gate decides on, with what its rule promises
     Gate,
+    /// The spread of effects over tasks: its interval, prediction for a new task, share that moved
+    Heterogeneity,
+    /// Lifts of pass^3 and pass@3
+    Reliability,
+    /// One estimate over skills, with skills as units
+    Skills,
 }

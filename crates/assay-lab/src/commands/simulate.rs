@@ -4,10 +4,13 @@ mod admission;
 mod difficulty;
 mod few_tasks;
 mod gate;
+mod heterogeneity;
 mod looks;
 mod metrics;
 mod null_drafts;
+mod reliability;
 mod sequential;
+mod skills;
 pub(super) mod table;
 
 use assay_report::counted;
@@ -57,6 +60,9 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Admission => admission::run(args, ui),
         Grid::NullDrafts => null_drafts::run(args, ui),
         Grid::Gate => gate::run(args, ui),
+        Grid::Heterogeneity => heterogeneity::run(args, ui),
+        Grid::Reliability => reliability::run(args, ui),
+        Grid::Skills => skills::run(args, ui),
     }
 }
 
