@@ -262,6 +262,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
     let differences: Vec<f64> = counted.iter().map(|task| mean(&task.arm) - mean(&task.base)).collect();
     let units = assay_stats::differences(&counted);
     let gain = assay_stats::normalized_gain(&counted, 0.95);
+    let spread = assay_stats::heterogeneity(&counted);
     let bases: Vec<Vec<f64>> = counted.iter().map(|task| task.base.clone()).collect();
     let repetitions: Vec<usize> = counted.iter().map(|task| task.arm.len()).collect();
     let compared = || slots.iter().filter(|(task, _, _)| shared.contains(task));
@@ -303,15 +304,23 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         primary: false,
         p_interval: p,
         p_interval_adjusted: p.map(|p| (p * family.max(1) as f64).min(1.0)),
-        loss_bounds: losses.lifts(),
-        tipping_shift: tipping,
+        loss_bounds: losses.lifts().map(|[low, high]| {
+            // Tasks without a result in an arm are in the bounds alone, and could take them past the lift.
+            let lift = estimate.map_or(low, |estimate| estimate.mean);
+            [low.min(lift), high.max(lift)]
+        }),
+        delta_star: tipping,
+        tau: spread.map(|spread| spread.tau),
+        tau_ci95: ends(spread.and_then(|spread| spread.tau_interval).filter(|_| is_fixed)),
+        prediction95: ends(spread.and_then(|spread| spread.prediction).filter(|_| is_fixed)),
+        moved: assay_stats::moved_share(&counted),
         tasks_lost: slots
             .iter()
             .filter(|(task, arm, base)| !shared.contains(task) && arm.lost() + base.lost() > 0)
             .count(),
-        normalized_gain: gain.map(|gain| gain.value),
+        normalized_change: gain.map(|gain| gain.value),
+        normalized_change_ci95: ends(gain.and_then(|gain| gain.interval).filter(|_| is_fixed)),
         hake_gain: gain.map(|gain| gain.hake),
-        normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval).filter(|_| is_fixed)),
         p: fixed(assay_stats::sign_flip(&units, pairing.seed)),
         p_adjusted: None,
         p_wilcoxon: fixed(assay_stats::wilcoxon(&units)),

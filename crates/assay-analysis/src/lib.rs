@@ -91,7 +91,8 @@ pub use outcome::{OutcomeSummary, OutcomeTasks};
 pub use progress::Progress;
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
 pub use report::{
-    Report, ReusedCount, SCHEMA, analyze, report, report_calibrated, report_for_gate, report_selected,
+    Registration, Report, ReusedCount, SCHEMA, analyze, report, report_calibrated, report_for_gate,
+    report_selected,
 };
 pub use rounds::{DecidedRun, RoundState, decided_before, round_state};
 pub use task_results::{FailedTrial, TaskArmResults, TaskResults, TestResults, task_results};

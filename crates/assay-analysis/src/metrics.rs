@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::{Guard, MetricScale, MetricVerdict, PairedTask, sample_quantile};
+use assay_stats::{Guard, Interval, MetricScale, MetricVerdict, PairedTask, Reliability, sample_quantile};
 use assay_store::{LINES_CHANGED, MetricDirection, MetricSource, MetricSpec, RunFolder};
 use serde::Serialize;
 
@@ -34,7 +34,9 @@ pub struct MetricComparison {
     pub missing: [usize; 2],
     /// Values that are not positive, which a log scale leaves out.
     pub not_positive: [usize; 2],
-    /// Median over trials.
+    /// Mean over tasks, of pass^k and pass@k; `null` for other metrics.
+    pub mean: [Option<f64>; 2],
+    /// Median over trials; `null` for pass^k and pass@k, which are values of tasks.
     pub median: [Option<f64>; 2],
     /// Median over tasks of the median over a task's trials.
     pub median_of_task_medians: [Option<f64>; 2],
@@ -128,6 +130,9 @@ fn compare(
     clusters: &BTreeMap<&str, u64>,
     family: usize,
 ) -> MetricComparison {
+    if let Some(what) = reliability_of(&metric.source) {
+        return compare_reliability(metric, what, table, [baseline, condition], clusters, family);
+    }
     let scale = match metric.scale {
         assay_store::MetricScale::Linear => MetricScale::Linear,
         assay_store::MetricScale::Log => MetricScale::Log,
@@ -142,6 +147,99 @@ fn compare(
     let level = 1.0 - crate::comparisons::level(family, table.closing);
     let found = assay_stats::metric_effect(&tasks, scale, 0.95);
     let adjusted = assay_stats::metric_effect(&tasks, scale, level).and_then(|found| found.interval);
+    let (verdict, guard_verdict) = decide(metric, scale, adjusted);
+    let both = |figure: fn(&Arm) -> usize| [figure(base), figure(arm)];
+    MetricComparison {
+        metric: metric.clone(),
+        who: table.who.clone(),
+        baseline: baseline.to_owned(),
+        condition: condition.to_owned(),
+        tasks: found.map_or(0, |found| found.tasks),
+        trials: both(|arm| arm.values.values().map(Vec::len).sum()),
+        missing: both(|arm| arm.missing),
+        not_positive: both(|arm| arm.values.values().flatten().filter(|value| **value <= 0.0).count())
+            .map(|count| if scale == MetricScale::Log { count } else { 0 }),
+        mean: [None, None],
+        median: [base.median(), arm.median()],
+        median_of_task_medians: [base.median_of_medians(), arm.median_of_medians()],
+        effect: found.map(|found| found.effect),
+        ci95: found
+            .and_then(|found| found.interval)
+            .filter(|_| table.closing.is_none())
+            .map(|interval| [interval.low, interval.high]),
+        family: adjusted.map(|interval| FamilyInterval { level, low: interval.low, high: interval.high }),
+        verdict: Some(verdict),
+        guard_verdict,
+    }
+}
+
+/// What of k trials a metric counts, if it is one of a task.
+fn reliability_of(source: &MetricSource) -> Option<Reliability> {
+    match source {
+        MetricSource::PassAll(k) => Some(Reliability::All(*k)),
+        MetricSource::PassAny(k) => Some(Reliability::Any(*k)),
+        _ => None,
+    }
+}
+
+/// pass^k or pass@k of two arms. Trials of a task that has fewer than k in its arm count as missing.
+fn compare_reliability(
+    metric: &MetricSpec,
+    what: Reliability,
+    table: &Table,
+    names: [&str; 2],
+    clusters: &BTreeMap<&str, u64>,
+    family: usize,
+) -> MetricComparison {
+    let cells = names.map(|name| table.cells.get(name));
+    let passes = |at: usize, task: &str| cells[at].and_then(|arm| arm.get(task)).map(Slot::passes);
+    let pair = |task: &String| {
+        Some(PairedTask {
+            arm: passes(1, task)?,
+            base: passes(0, task)?,
+            cluster: clusters.get(task.as_str()).copied(),
+        })
+    };
+    let tasks: Vec<PairedTask> = cells[1].into_iter().flat_map(BTreeMap::keys).filter_map(pair).collect();
+    let level = 1.0 - crate::comparisons::level(family, table.closing);
+    let found = assay_stats::reliability_lift(&tasks, what, 0.95);
+    let adjusted = assay_stats::reliability_lift(&tasks, what, level).and_then(|found| found.interval);
+    let (verdict, guard_verdict) = decide(metric, MetricScale::Linear, adjusted);
+    let count = |enough: bool| {
+        cells.map(|arm| {
+            let trials = arm.into_iter().flat_map(BTreeMap::values).map(|slot| slot.passes().len());
+            trials.filter(|trials| (*trials >= what.trials() as usize) == enough).sum::<usize>()
+        })
+    };
+    MetricComparison {
+        metric: metric.clone(),
+        who: table.who.clone(),
+        baseline: names[0].to_owned(),
+        condition: names[1].to_owned(),
+        tasks: found.map_or(0, |found| found.tasks),
+        trials: count(true),
+        missing: count(false),
+        not_positive: [0, 0],
+        mean: [found.map(|found| found.base), found.map(|found| found.arm)],
+        median: [None, None],
+        median_of_task_medians: [None, None],
+        effect: found.map(|found| found.lift),
+        ci95: found
+            .and_then(|found| found.interval)
+            .filter(|_| table.closing.is_none())
+            .map(|interval| [interval.low, interval.high]),
+        family: adjusted.map(|interval| FamilyInterval { level, low: interval.low, high: interval.high }),
+        verdict: Some(verdict),
+        guard_verdict,
+    }
+}
+
+/// The verdict of an adjusted interval, and that of the guard.
+fn decide(
+    metric: &MetricSpec,
+    scale: MetricScale,
+    adjusted: Option<Interval>,
+) -> (MetricWord, Option<GuardWord>) {
     let lower_is_better = metric.direction == MetricDirection::Lower;
     let verdict = adjusted.map_or(MetricVerdict::Inconclusive, |interval| {
         assay_stats::metric_verdict(interval, scale, metric.margin)
@@ -155,33 +253,13 @@ fn compare(
             }
         })
     });
-    let both = |figure: fn(&Arm) -> usize| [figure(base), figure(arm)];
-    MetricComparison {
-        metric: metric.clone(),
-        who: table.who.clone(),
-        baseline: baseline.to_owned(),
-        condition: condition.to_owned(),
-        tasks: found.map_or(0, |found| found.tasks),
-        trials: both(|arm| arm.values.values().map(Vec::len).sum()),
-        missing: both(|arm| arm.missing),
-        not_positive: both(|arm| arm.values.values().flatten().filter(|value| **value <= 0.0).count())
-            .map(|count| if scale == MetricScale::Log { count } else { 0 }),
-        median: [base.median(), arm.median()],
-        median_of_task_medians: [base.median_of_medians(), arm.median_of_medians()],
-        effect: found.map(|found| found.effect),
-        ci95: found
-            .and_then(|found| found.interval)
-            .filter(|_| table.closing.is_none())
-            .map(|interval| [interval.low, interval.high]),
-        family: adjusted.map(|interval| FamilyInterval { level, low: interval.low, high: interval.high }),
-        verdict: Some(match (verdict, lower_is_better) {
-            (MetricVerdict::Higher, false) | (MetricVerdict::Lower, true) => MetricWord::Improves,
-            (MetricVerdict::Higher, true) | (MetricVerdict::Lower, false) => MetricWord::Worsens,
-            (MetricVerdict::Negligible, _) => MetricWord::Negligible,
-            (MetricVerdict::Inconclusive, _) => MetricWord::Inconclusive,
-        }),
-        guard_verdict: guard,
-    }
+    let verdict = match (verdict, lower_is_better) {
+        (MetricVerdict::Higher, false) | (MetricVerdict::Lower, true) => MetricWord::Improves,
+        (MetricVerdict::Higher, true) | (MetricVerdict::Lower, false) => MetricWord::Worsens,
+        (MetricVerdict::Negligible, _) => MetricWord::Negligible,
+        (MetricVerdict::Inconclusive, _) => MetricWord::Inconclusive,
+    };
+    (verdict, guard)
 }
 
 /// The values of a metric in one arm.
@@ -242,6 +320,8 @@ fn value(source: &MetricSource, result: &TrialResult) -> Option<f64> {
         MetricSource::Turns => result.turns.map(|turns| turns as f64),
         MetricSource::Seconds => result.seconds,
         MetricSource::LinesChanged => result.numbers.get(LINES_CHANGED).copied(),
+        // Values of a task.
+        MetricSource::PassAll(_) | MetricSource::PassAny(_) => None,
         MetricSource::Number(key) => result.numbers.get(key).copied(),
     }
 }

@@ -203,27 +203,35 @@ pub struct Comparison {
     /// The same times the size of its family, at most 1: at most 0.05 exactly if the adjusted CI
     /// excludes 0.
     pub p_interval_adjusted: Option<f64>,
-    /// Lift as a share of 1 − baseline; for losses, as a share of the baseline.
-    pub normalized_gain: Option<f64>,
+    /// Normalized change: lift as a share of 1 − baseline; for losses, as a share of the baseline.
+    pub normalized_change: Option<f64>,
+    /// Its 95% CI.
+    pub normalized_change_ci95: Option<[f64; 2]>,
     /// Hake's gain: lift as a share of 1 − baseline, for losses too.
     pub hake_gain: Option<f64>,
-    /// The 95% CI of `normalized_gain`.
-    pub normalized_gain_ci95: Option<[f64; 2]>,
     /// Sign-flip permutation, two-sided. Not used for the verdict, and in the JSON only.
     pub p: Option<f64>,
     /// The same, by Holm across all comparisons.
     pub p_adjusted: Option<f64>,
     /// Wilcoxon signed-rank, two-sided. Likewise.
     pub p_wilcoxon: Option<f64>,
-    /// The lift with lost trials counted 0.25 below and 0.25 above the rates of their cells in the
-    /// arm, and vice versa in the baseline; `null` if no trial was lost.
+    /// The least and the largest lift with lost trials counted up to 0.25 below and above the rates of their cells in the
+    /// arm, and vice versa in the baseline, the lift without them included; `null` if no trial was lost.
     pub loss_bounds: Option<[f64; 2]>,
     /// The least such difference, from 0 to 1, at which the lost trials change the verdict that the others have; `null` if they
     /// have none, if no trial was lost, and if no difference changes it.
-    pub tipping_shift: Option<f64>,
+    pub delta_star: Option<f64>,
     /// Tasks with lost trials that have no valid trial under one of the conditions: the lift leaves them out, and
     /// `loss_bounds` counts them.
     pub tasks_lost: usize,
+    /// The standard deviation of the tasks' true lifts; `null` if no task has two trials in one of the arms.
+    pub tau: Option<f64>,
+    /// Its 95% CI; `null` below 5 tasks or effective clusters, and if the comparison is decided after rounds.
+    pub tau_ci95: Option<[f64; 2]>,
+    /// The 95% prediction interval of the true lift on a new task; `null` likewise.
+    pub prediction95: Option<[f64; 2]>,
+    /// The share of tasks whose score the condition moved, in either direction, as far as trials show it.
+    pub moved: Option<f64>,
     /// 95th percentile of the same comparison between two halves of the baseline.
     pub run_to_run_noise: Option<f64>,
     /// The minimum detectable effect of this design with 80% power, at the observed variance.

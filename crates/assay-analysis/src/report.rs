@@ -66,6 +66,8 @@ pub struct Report {
     /// Whether there was an earlier look at the question: an earlier run with other trials or with a part of these, or a
     /// closing of this run after which it went on.
     pub extended_after_look: bool,
+    /// The tag with the digest of the plan; `null` without one, and if nobody looked for it.
+    pub registration: Option<Registration>,
     /// An earlier run with the same trials and analysis, whose tasks had other labels; `null` if there is
     /// none.
     pub relabels: Option<String>,
@@ -112,6 +114,25 @@ pub struct Report {
     /// Notes for the reader.
     #[serde(skip)]
     pub notes: Vec<Note>,
+}
+
+/// A plan's digest in a Git tag, which `assay plan --register` writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Registration {
+    /// The tag.
+    pub tag: String,
+    /// When it was written, by the clock of its writer; RFC 3339.
+    pub at: String,
+    /// Whether it is older than every trial; `null` if it is unknown when trials ran.
+    pub before_trials: Option<bool>,
+}
+
+impl Registration {
+    /// A tag that was written at a time, of a run whose trials ran in `measured` ([`Provenance::measured`]).
+    pub fn of(tag: String, at: jiff::Timestamp, measured: Option<&[String; 2]>) -> Self {
+        let first = measured.and_then(|[first, _]| first.parse::<jiff::Timestamp>().ok());
+        Self { tag, at: at.to_string(), before_trials: first.map(|first| at <= first) }
+    }
 }
 
 /// Trials that were executed under another identity than their plan would give them.
@@ -238,6 +259,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         closing: gathered.closing.clone(),
         extended_after_look: gathered.is_extension(run)
             || gathered.question.as_ref().is_some_and(|question| !question.earlier.is_empty()),
+        registration: None,
         relabels: run.relabels.clone(),
         reused: run.reused.iter().map(ReusedCount::of).collect(),
         fractional_scores: gathered.slots().any(Slot::is_fractional),

@@ -129,7 +129,7 @@ pub(crate) fn withhold(standing: Standing, progress: Progress, comparisons: &mut
         comparison.interim = Some(progress);
         comparison.verdict = None;
         comparison.reason = None;
-        comparison.tipping_shift = None;
+        comparison.delta_star = None;
         comparison.direction = None;
         comparison.tasks_needed = None;
         comparison.tasks_to_confirm = None;

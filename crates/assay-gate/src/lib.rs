@@ -32,6 +32,7 @@ mod paths;
 mod policy;
 mod power;
 mod reference;
+mod registration;
 mod repository;
 mod request;
 mod rounds;
@@ -68,6 +69,9 @@ pub use policy::{
 };
 pub use power::{ENOUGH, ExperimentSize, MARGIN, WIDEST_MARGIN, written_margin};
 pub use reference::{ReferenceVersion, SkillHistory};
+pub use registration::{
+    RegisteredPlan, RegistrationError, find_registration, register_plan, registered_plan,
+};
 pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
 pub use request::GateRequest;
 pub use rounds::{Round, decide_rounds};

@@ -46,19 +46,19 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
         let left_out = match comparison.tasks_lost {
             0 => String::new(),
-            1 => " The lift leaves out 1 task without a valid trial under one of the conditions, and these two count it.".to_owned(),
+            1 => " The lift leaves out 1 task without a valid trial under one of the conditions, and these bounds count it.".to_owned(),
             tasks => format!(
-                " The lift leaves out {tasks} tasks without a valid trial under one of the conditions, and these two count them."
+                " The lift leaves out {tasks} tasks without a valid trial under one of the conditions, and these bounds count them."
             ),
         };
         let decided = comparison.verdict.is_some_and(|kind| kind != VerdictKind::Inconclusive);
-        let tipping = match comparison.tipping_shift {
-            Some(shift) => format!(" The verdict changes from {:.0} pp on.", 100.0 * shift),
+        let tipping = match comparison.delta_star {
+            Some(shift) => format!(" The verdict changes from {:.0} pp on (δ*).", 100.0 * shift),
             None if decided => " No such difference changes the verdict.".to_owned(),
             None => String::new(),
         };
         format!(
-            " If the trials with infrastructure errors had passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the lift would be {} or {} pp.{tipping}{left_out}",
+            " If the trials with infrastructure errors had passed at a rate up to 25 pp higher than the valid trials in one condition and up to 25 pp lower in the other, the lift would be {} to {} pp.{tipping}{left_out}",
             points(low),
             points(high)
         )

@@ -108,26 +108,41 @@ pub fn skillsbench_interval(tasks: &[PairedTask], seed: u64) -> Option<Interval>
 /// and 1.
 pub fn within_tasks_interval(tasks: &[PairedTask], level: f64) -> Option<Interval> {
     let tail = tail_of(level)?;
-    let tasks = paired(tasks);
-    if tasks.is_empty() {
-        return None;
-    }
-    let n = tasks.len() as f64;
-    let one = trial_variance_of(&tasks);
-    let (mut lift, mut variance, mut largest, mut freedom) = (0.0, 0.0, 0.0, 0.0);
-    for task in &tasks {
-        lift += mean(&task.arm) - mean(&task.base);
-        for scores in [&task.arm, &task.base] {
-            let r = scores.len() as f64;
-            variance += variance_of_mean(scores, one);
-            largest += one / r;
-            freedom += (r - 1.0).max(1.0);
+    let within = WithinTasks::of(tasks)?;
+    let half = student_tail(within.freedom, tail)? * within.variance.sqrt();
+    Some(Interval { low: (within.lift - half).max(-1.0), high: (within.lift + half).min(1.0) })
+}
+
+/// The lift on exactly some tasks, with its variance if they were run again.
+pub(crate) struct WithinTasks {
+    pub(crate) lift: f64,
+    /// ṽ/n.
+    pub(crate) variance: f64,
+    freedom: f64,
+}
+
+impl WithinTasks {
+    /// `None` if no task has trials under both arms.
+    pub(crate) fn of(tasks: &[PairedTask]) -> Option<WithinTasks> {
+        let tasks = paired(tasks);
+        if tasks.is_empty() {
+            return None;
         }
+        let n = tasks.len() as f64;
+        let one = trial_variance_of(&tasks);
+        let (mut lift, mut variance, mut largest, mut freedom) = (0.0, 0.0, 0.0, 0.0);
+        for task in &tasks {
+            lift += mean(&task.arm) - mean(&task.base);
+            for scores in [&task.arm, &task.base] {
+                let r = scores.len() as f64;
+                variance += variance_of_mean(scores, one);
+                largest += one / r;
+                freedom += (r - 1.0).max(1.0);
+            }
+        }
+        let shrunk = (variance + 2.0 * largest / n) / (n + 2.0);
+        Some(WithinTasks { lift: lift / n, variance: shrunk / n, freedom })
     }
-    lift /= n;
-    let shrunk = (variance + 2.0 * largest / n) / (n + 2.0);
-    let half = student_tail(freedom, tail)? * (shrunk / n).sqrt();
-    Some(Interval { low: (lift - half).max(-1.0), high: (lift + half).min(1.0) })
 }
 
 /// s²/r, or `one` for a single trial.

@@ -47,6 +47,12 @@ pub enum Purpose {
     JudgeLabels = 18,
     /// Simulated graded scores, one stream a suite.
     Graded = 19,
+    /// Simulated spreads of effects over tasks, one stream a suite.
+    Heterogeneity = 20,
+    /// Simulated pass^k and pass@k, one stream a suite.
+    Reliability = 21,
+    /// Simulated skills with tasks of their own, one stream a suite.
+    SkillUnits = 22,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

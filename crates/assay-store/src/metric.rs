@@ -13,6 +13,13 @@ pub const DOUBLES_CALLS: &str = "doubles_calls";
 /// The same with the calls that match no rule.
 pub const DOUBLES_UNKNOWN_CALLS: &str = "doubles_unknown_calls";
 
+/// The most trials of pass^k and pass@k: the most repetitions of an experiment.
+const MOST_TRIALS: u32 = 10_000;
+
+/// How the names of pass^k and pass@k begin.
+const PASS_ALL: &str = "pass^";
+const PASS_ANY: &str = "pass@";
+
 /// A number of each trial that a report compares between conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricSpec {
@@ -57,6 +64,12 @@ pub enum MetricSource {
     Seconds,
     /// Lines added and removed in the work folder.
     LinesChanged,
+    /// pass^k: whether all of k trials pass. A value of a task, not of a trial.
+    #[serde(rename = "pass^k")]
+    PassAll(u32),
+    /// pass@k: whether at least one of k trials passes. Likewise.
+    #[serde(rename = "pass@k")]
+    PassAny(u32),
     /// A key of the record's `numbers`: a column of an imported table, or a key of the verifier's
     /// reward file that the experiment declares as a metric.
     Number(String),
@@ -95,12 +108,25 @@ impl MetricSource {
         (LINES_CHANGED, Self::LinesChanged),
     ];
 
-    /// The source of a name: one that every trial has, or a number. `reward:KEY` is a number of the
+    /// The source of a name: one that every trial has, `pass^K` or `pass@K`, or a number. `reward:KEY` is a number of the
     /// reward file.
     pub fn named(name: &str) -> Self {
+        let trials = |of: &str| of.parse().ok().filter(|k| (1..=MOST_TRIALS).contains(k));
+        let all = name.strip_prefix(PASS_ALL).and_then(trials).map(Self::PassAll);
+        if let Some(found) = all.or_else(|| name.strip_prefix(PASS_ANY).and_then(trials).map(Self::PassAny)) {
+            return found;
+        }
         let known = Self::NAMED.into_iter().find(|(known, _)| *known == name);
         let number = || Self::Number(name.strip_prefix("reward:").unwrap_or(name).to_owned());
         known.map_or_else(number, |(_, source)| source)
+    }
+
+    /// k of pass^k and pass@k: a task needs as many trials in each arm.
+    pub fn trials_needed(&self) -> Option<u32> {
+        match self {
+            Self::PassAll(k) | Self::PassAny(k) => Some(*k),
+            _ => None,
+        }
     }
 
     /// The unit of a source that every trial has.
@@ -111,7 +137,7 @@ impl MetricSource {
             Self::Turns => Some("turns"),
             Self::Seconds => Some("s"),
             Self::LinesChanged => Some("lines"),
-            Self::Score | Self::Number(_) => None,
+            Self::Score | Self::PassAll(_) | Self::PassAny(_) | Self::Number(_) => None,
         }
     }
 }
@@ -139,6 +165,12 @@ pub enum MetricError {
         /// What it must be.
         expected: &'static str,
     },
+    /// `pass^` or `pass@` with something else than a number of trials.
+    #[error("{0:?} needs a number of trials between 1 and {most}, such as `pass^3`", most = MOST_TRIALS)]
+    Trials(String),
+    /// pass^k or pass@k as a ratio: it can be 0.
+    #[error("{0:?} is compared by differences: leave the scale out")]
+    Ratio(String),
     /// A word that is not part of a metric.
     #[error(
         "unknown part {0:?} of a metric: after the name come `lower` or `higher`, `linear` or `log`, `unit=TEXT`, \
@@ -166,13 +198,24 @@ impl MetricSpec {
         if name.chars().count() > 80 || name.chars().any(char::is_control) {
             return Err(MetricError::Name);
         }
+        if let MetricSource::Number(key) = &source
+            && (key.starts_with(PASS_ALL) || key.starts_with(PASS_ANY))
+        {
+            return Err(MetricError::Trials(key.clone()));
+        }
+        let is_reliability = source.trials_needed().is_some();
+        if is_reliability && scale == Some(MetricScale::Log) {
+            return Err(MetricError::Ratio(name.to_owned()));
+        }
         let usual = match source {
-            MetricSource::Score => Some(MetricDirection::Higher),
+            MetricSource::Score | MetricSource::PassAll(_) | MetricSource::PassAny(_) => {
+                Some(MetricDirection::Higher)
+            }
             MetricSource::Number(_) => None,
             _ => Some(MetricDirection::Lower),
         };
-        let by_ratio =
-            !matches!(source, MetricSource::Score | MetricSource::LinesChanged | MetricSource::Number(_));
+        let by_ratio = !is_reliability
+            && !matches!(source, MetricSource::Score | MetricSource::LinesChanged | MetricSource::Number(_));
         Ok(Self {
             name: name.to_owned(),
             unit: source.unit().map(str::to_owned),
@@ -258,6 +301,14 @@ mod tests {
         check("lines_changed", Ok((MetricSource::LinesChanged, lower, linear)));
         check("lines_added,lower,log,unit=lines", Ok((number("lines_added"), lower, log)));
         check("reward:speed,higher", Ok((number("speed"), higher, linear)));
+        check("pass^3", Ok((MetricSource::PassAll(3), higher, linear)));
+        check("pass@2, lower", Ok((MetricSource::PassAny(2), lower, linear)));
+        check("pass^0", Err("\"pass^0\" needs a number of trials between 1 and 10000, such as `pass^3`"));
+        check(
+            "pass@k,higher",
+            Err("\"pass@k\" needs a number of trials between 1 and 10000, such as `pass^3`"),
+        );
+        check("pass^3,log", Err("\"pass^3\" is compared by differences: leave the scale out"));
         check("speed", Err("the metric \"speed\" needs a direction: `lower` or `higher` is better"));
         check("", Err("a metric needs a name"));
         check(

@@ -110,6 +110,20 @@ impl ConditionRole {
         }
     }
 
+    /// Whether the skills that it provides for a task are that task's own, in some version, and nothing else: a lift under it
+    /// can be said of the skill.
+    pub fn has_own_skills(self) -> bool {
+        matches!(
+            self,
+            Self::Curated
+                | Self::Version
+                | Self::Counterfactual
+                | Self::GeneratedFromTask
+                | Self::GeneratedFromDocs
+                | Self::GeneratedFromRuns
+        )
+    }
+
     /// What agents get under it, in a sentence of a report after the condition's name; `None` where the name of the
     /// condition says it.
     pub fn meaning(self) -> Option<&'static str> {

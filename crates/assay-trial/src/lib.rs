@@ -39,6 +39,7 @@ pub use plan::preflight::{PreflightError, PreflightEvent, preflight, preflight_j
 pub use plan::preview::PlanPreview;
 pub use plan::rubric::{TaskRubricError, rubric_of};
 pub use plan::selected::{SelectionError, parse_selection};
+pub use plan::specs::SpecFileError;
 pub use plan::{Check, Plan};
 pub use plugin_export::{CaseOptions, ExportedCases, Inexpressible, PluginExportError, export_plugin_cases};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::pair::{Pair, difference};
+use super::pair::{Pair, difference, shrunk_lifts};
 use crate::comparisons::EQUAL;
 use crate::model::AgentKey;
 
@@ -30,6 +30,9 @@ pub struct TopTask {
     pub task: String,
     /// The difference of mean scores.
     pub lift: f64,
+    /// The same, shrunk towards the mean of all tasks by the part of its variance that comes from trials. Tasks are in the
+    /// order of these; `null` if that part is unknown, and they are then in the order of `lift`.
+    pub shrunk_lift: Option<f64>,
     /// The condition's mean score.
     pub score: f64,
     /// The baseline's.
@@ -46,13 +49,16 @@ pub(super) fn extremes(pairs: &[Pair<'_>]) -> (Vec<TopTasks>, Vec<TopTasks>) {
 }
 
 fn top(pair: &Pair<'_>, sign: f64) -> TopTasks {
+    let shrunk = shrunk_lifts(pair);
     let mut tasks: Vec<TopTask> = pair
         .tasks
         .iter()
-        .filter_map(|(task, arm, base)| {
+        .zip(shrunk)
+        .filter_map(|((task, arm, base), shrunk_lift)| {
             Some(TopTask {
                 task: (*task).to_owned(),
                 lift: difference(arm, base)?,
+                shrunk_lift,
                 score: arm.score()?,
                 baseline_score: base.score()?,
                 pass_rate: arm.pass_rate()?,
@@ -62,7 +68,11 @@ fn top(pair: &Pair<'_>, sign: f64) -> TopTasks {
         .filter(|task| sign * task.lift > EQUAL)
         .collect();
     tasks.sort_by(|one, other| {
-        (sign * other.lift).total_cmp(&(sign * one.lift)).then_with(|| one.task.cmp(&other.task))
+        let key = |task: &TopTask| [task.shrunk_lift.unwrap_or(task.lift), task.lift].map(|lift| sign * lift);
+        let ([one_shrunk, one_lift], [other_shrunk, other_lift]) = (key(one), key(other));
+        (other_shrunk.total_cmp(&one_shrunk))
+            .then_with(|| other_lift.total_cmp(&one_lift))
+            .then_with(|| one.task.cmp(&other.task))
     });
     tasks.truncate(MOST);
     TopTasks {

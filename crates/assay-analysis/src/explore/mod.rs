@@ -6,9 +6,11 @@
 mod extremes;
 mod frontier;
 mod heat;
+mod over_models;
 mod pair;
 mod pooled;
 mod residual;
+mod skills;
 mod strata;
 mod test_changes;
 mod variance;
@@ -23,11 +25,13 @@ use crate::table::Table;
 pub use extremes::{TopTask, TopTasks};
 pub use frontier::{Frontier, FrontierPoint, UnknownCost};
 pub use heat::{HeatMap, HeatRow};
+pub use over_models::OverModels;
 pub use pooled::Pooled;
 pub use residual::{FailingCondition, FailingTask, ResidualFailure};
+pub use skills::{OverSkills, OverUnits, SkillEffect};
 pub use strata::{Stratum, StratumKind};
 pub use test_changes::{TestArm, TestChange, TestRow};
-pub use variance::{Repetitions, Variance};
+pub use variance::{NextTrials, Repetitions, Variance};
 
 /// The exploratory findings of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -36,6 +40,12 @@ pub struct Exploration {
     pub strata: Vec<Stratum>,
     /// Lifts over all agents together; empty with one agent.
     pub pooled: Vec<Pooled>,
+    /// Lifts over agents as a sample of models; empty with one agent.
+    pub over_models: Vec<OverModels>,
+    /// The lift of each skill with at least 5 tasks, under each condition that provides the task's own skills.
+    pub skills: Vec<SkillEffect>,
+    /// One estimate over the skills of each such condition.
+    pub over_skills: Vec<OverSkills>,
     /// Pass rates task by arm, ordered by lift.
     pub heat: Vec<HeatMap>,
     /// Cost against pass rate.
@@ -62,9 +72,13 @@ impl Exploration {
         let pairs = pair::pairs(run, tables);
         let residual_failures = residual::failures(run, tables);
         let (gains, losses) = extremes::extremes(&pairs);
+        let (skills, over_skills) = skills::skills(run, &pairs, &clusters);
         Self {
             strata: strata::strata(run, &pairs, &clusters),
             pooled: pooled::pooled(run, &pairs, &clusters),
+            over_models: over_models::over_models(run, &pairs),
+            skills,
+            over_skills,
             heat: heat::heat(run, tables),
             frontier: frontier::frontier(arms),
             variance: variance::variance(run, tables),

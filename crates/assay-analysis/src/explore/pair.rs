@@ -6,6 +6,7 @@ use assay_stats::{Interval, PairedTask};
 use assay_store::RunFolder;
 
 use crate::model::AgentKey;
+use crate::result::TrialResult;
 use crate::table::{Slot, Table};
 
 /// A condition and its baseline under one agent in one sandbox, on the tasks that count.
@@ -44,9 +45,21 @@ pub(super) fn paired(task: &str, arm: &Slot, base: &Slot, clusters: &BTreeMap<&s
     PairedTask { arm: arm.scores(), base: base.scores(), cluster: clusters.get(task).copied() }
 }
 
+/// A number of a cell's scored trials, in the order of their scores, if it is known of all of them.
+pub(super) fn values_of_scored(slot: &Slot, value: impl Fn(&TrialResult) -> Option<f64>) -> Option<Vec<f64>> {
+    slot.valid().filter(|result| result.score.is_some()).map(value).collect()
+}
+
 /// The difference of a task's mean scores.
 pub(super) fn difference(arm: &Slot, base: &Slot) -> Option<f64> {
     arm.score().zip(base.score()).map(|(arm, base)| arm - base)
+}
+
+/// The shrunk difference of each task of a pair, in their order; `None` where it is unknown.
+pub(super) fn shrunk_lifts(pair: &Pair<'_>) -> Vec<Option<f64>> {
+    let tasks: Vec<PairedTask> =
+        pair.tasks.iter().map(|(task, arm, base)| paired(task, arm, base, &BTreeMap::new())).collect();
+    assay_stats::shrunk_lifts(&tasks).unwrap_or_else(|| vec![None; tasks.len()])
 }
 
 pub(super) fn ends(interval: Option<Interval>) -> Option<[f64; 2]> {

@@ -39,12 +39,7 @@ fn pool(
     condition: &str,
     clusters: &BTreeMap<&str, u64>,
 ) -> Option<Pooled> {
-    // An agent may have some tasks in one sandbox and some in another.
-    let mut agents: BTreeMap<usize, BTreeMap<&str, (&Slot, &Slot)>> = BTreeMap::new();
-    for pair in pairs.iter().filter(|pair| pair.condition == condition) {
-        let tasks = pair.tasks.iter().map(|(task, arm, base)| (*task, (*arm, *base)));
-        agents.entry(pair.agent).or_default().extend(tasks);
-    }
+    let agents = by_agent(pairs, condition);
     let (_, first) = agents.first_key_value().filter(|_| agents.len() > 1)?;
     let tasks: Vec<PairedTask> = first
         .keys()
@@ -67,6 +62,20 @@ fn pool(
         lift: estimate.map(|estimate| estimate.mean),
         ci95: ends(estimate.and_then(|estimate| estimate.interval)),
     })
+}
+
+/// The tasks of a condition by agent, arm and baseline each. An agent may have some tasks in one sandbox and some in
+/// another.
+pub(super) fn by_agent<'a>(
+    pairs: &[Pair<'a>],
+    condition: &str,
+) -> BTreeMap<usize, BTreeMap<&'a str, (&'a Slot, &'a Slot)>> {
+    let mut agents: BTreeMap<usize, BTreeMap<&str, (&Slot, &Slot)>> = BTreeMap::new();
+    for pair in pairs.iter().filter(|pair| pair.condition == condition) {
+        let tasks = pair.tasks.iter().map(|(task, arm, base)| (*task, (*arm, *base)));
+        agents.entry(pair.agent).or_default().extend(tasks);
+    }
+    agents
 }
 
 /// A task's trials under several agents as trials of one: their mean is the mean over agents, and

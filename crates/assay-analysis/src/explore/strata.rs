@@ -6,7 +6,7 @@ use assay_stats::{Difficulty, MetricScale, PairedTask};
 use assay_store::{ConditionRole, PlannedProvision, PlannedTask, RunFolder};
 use serde::Serialize;
 
-use super::pair::{Pair, ends, paired};
+use super::pair::{Pair, ends, paired, values_of_scored};
 use crate::model::AgentKey;
 use crate::table::Slot;
 
@@ -118,16 +118,12 @@ impl Compared {
     /// All trials of a task.
     fn whole(task: &str, arm: &Slot, base: &Slot, clusters: &BTreeMap<&str, u64>) -> Self {
         let scores = paired(task, arm, base, clusters);
-        let tokens = tokens(arm).zip(tokens(base));
+        let tokens_of =
+            |slot| values_of_scored(slot, |result| result.usage.map(|usage| usage.total() as f64));
+        let tokens = tokens_of(arm).zip(tokens_of(base));
         let tokens = tokens.map(|(arm, base)| PairedTask { arm, base, cluster: scores.cluster });
         Self { task: 0, scores, tokens }
     }
-}
-
-/// The tokens of a cell's scored trials, in the order of their scores, if all of them are known.
-fn tokens(slot: &Slot) -> Option<Vec<f64>> {
-    let scored = slot.valid().filter(|result| result.score.is_some());
-    scored.map(|result| result.usage.map(|usage| usage.total() as f64)).collect()
 }
 
 /// The halves of the baseline's trials, each in the stratum that the other half decides. The halves of a task depend

@@ -68,6 +68,19 @@ pub struct Repetitions {
     /// Whether the repetitions are sufficient: at most half of the variance comes from trials.
     /// `null` if unknown.
     pub suffice: Option<bool>,
+    /// What to add next: more tasks if the repetitions are sufficient, else more repetitions or more tasks, which narrow the
+    /// interval alike. `null` if unknown.
+    pub next: Option<NextTrials>,
+}
+
+/// Where more trials narrow an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NextTrials {
+    /// On more tasks.
+    Tasks,
+    /// In more repetitions, or on more tasks where there are any.
+    Repetitions,
 }
 
 /// Each arm's variance.
@@ -110,6 +123,8 @@ fn suffice(pair: &Pair<'_>) -> Repetitions {
     let variance = variance_of(&differences);
     let real = variance.zip(noise).map(|(variance, noise)| (variance - noise).max(0.0));
     let narrower = narrower(real, noise);
+    let suffice =
+        narrower.and_then(|_| real.zip(noise)).map(|(real, noise)| noise <= SUFFICES * (real + noise));
     Repetitions {
         who: pair.who.clone(),
         baseline: pair.baseline.to_owned(),
@@ -119,9 +134,8 @@ fn suffice(pair: &Pair<'_>) -> Repetitions {
         noise,
         narrower_by_repetitions: narrower,
         narrower_by_tasks: narrower.map(|_| 1.0 - FRAC_1_SQRT_2),
-        suffice: narrower
-            .and_then(|_| real.zip(noise))
-            .map(|(real, noise)| noise <= SUFFICES * (real + noise)),
+        suffice,
+        next: suffice.map(|suffice| if suffice { NextTrials::Tasks } else { NextTrials::Repetitions }),
     }
 }
 

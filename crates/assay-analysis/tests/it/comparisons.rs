@@ -48,7 +48,7 @@ fn verdict_uses_the_family_interval() {
             // a 2/3, b 1, c 1/3, d 1/3, e 1/3.
             close(comparison.lift, 8.0 / 15.0);
             // The possible gain: 1 − 4/15.
-            close(comparison.normalized_gain, (8.0 / 15.0) / (11.0 / 15.0));
+            close(comparison.normalized_change, (8.0 / 15.0) / (11.0 / 15.0));
             let plain = assay_stats::lift(&pairs(rows, 1), 0.95).unwrap().interval.unwrap();
             assert_eq!(comparison.ci95, Some([plain.low, plain.high]));
             assert_eq!(comparison.better_equal_worse, [5, 0, 0]);
@@ -145,7 +145,7 @@ fn relevant_or_uneven_losses_are_inconclusive() {
 /// The least difference among lost trials that changes the verdict of the others.
 #[test]
 fn the_shift_that_tips_a_verdict_is_reported() {
-    let shift = |words: [&str; 2]| Suite::uniform(&["none", "curated"], &words).compared().tipping_shift;
+    let shift = |words: [&str; 2]| Suite::uniform(&["none", "curated"], &words).compared().delta_star;
     // Nothing was lost; nothing is decided; nothing changes what is.
     assert_eq!(shift(["FFFFF", "PPPPP"]), None);
     assert_eq!(shift(["FFPPi", "FPFPi"]), None);
@@ -159,7 +159,7 @@ fn the_shift_that_tips_a_verdict_is_reported() {
     let looks = Suite::uniform(&["none", "curated"], &["PPFFFiiiii", "PPPFFiiiii"])
         .plan(|run| run.stopping = Some(assay_store::Stopping::new(10)));
     let found = looks.compared();
-    assert_eq!(found.tipping_shift.is_some(), found.lift.unwrap() != 0.0, "{found:?}");
+    assert_eq!(found.delta_star.is_some(), found.lift.unwrap() != 0.0, "{found:?}");
 }
 
 #[test]
@@ -318,4 +318,48 @@ fn trials_that_were_not_executed_are_not_lost() {
     let rows: Vec<(&str, &[&str])> = rows.iter().map(|(name, words)| (name.as_str(), &words[..])).collect();
     let found = Suite::new(&["none", "curated"], &rows).compared();
     assert_eq!((found.verdict, found.tasks, found.loss_bounds), (None, 8, None));
+}
+
+/// A task of which nothing is left in an arm enters the bounds with the arm's rate, which is not its own: the bounds contain the
+/// lift of the others all the same.
+#[test]
+fn loss_bounds_contain_the_lift() {
+    let conditions = ["none", "curated"];
+    // The lift of `a` is 0; `b` has never passed without the skill, and counts as if it always did with it.
+    for (words, lift) in [
+        (["PPPP", "PPPP", "FFFF", "iiii"], 0.0),
+        (["FFFF", "PPPP", "PPPP", "iiii"], 1.0),
+        (["PPPP", "FFFF", "iiii", "PPPP"], -1.0),
+    ] {
+        let found = Suite::new(&conditions, &[("a", &words[..2]), ("b", &words[2..])]).compared();
+        close(found.lift, lift);
+        let [low, high] = found.loss_bounds.unwrap();
+        assert!(low <= lift && lift <= high && low < high, "{words:?}: {low} {high}");
+    }
+}
+
+/// Two of ten tasks move from 0 to 1 in three trials each, and nothing varies by chance: s² = 10·(.2·.8)/9.
+#[test]
+fn the_spread_of_effects_is_reported() {
+    let names: Vec<String> = (0..10).map(|n| format!("t{n}")).collect();
+    let rows: Vec<(&str, &[&str])> = names
+        .iter()
+        .enumerate()
+        .map(|(n, name)| (name.as_str(), if n < 2 { &["FFF", "PPP"][..] } else { &["PPP", "PPP"] }))
+        .collect();
+    let suite = || Suite::new(&["none", "curated"], &rows);
+    let found = suite().compared();
+    close(found.tau, (1.6_f64 / 9.0).sqrt());
+    close(found.moved, 0.2);
+    let ([low, high], [least, most]) = (found.tau_ci95.unwrap(), found.prediction95.unwrap());
+    assert!(low < 0.4 && high > 0.5 && least < 0.0 && most > 0.6, "{found:?}");
+    let [from, to] = found.ci95.unwrap();
+    assert!(least <= from && to <= most, "{found:?}");
+    // Without repetitions, chance and effects look the same.
+    let one: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &["F", "P"][..])).collect();
+    let single = Suite::new(&["none", "curated"], &one).compared();
+    assert_eq!((single.tau, single.tau_ci95, single.prediction95, single.moved), (None, None, None, None));
+    // Intervals of one look are none of a comparison that is looked at after rounds.
+    let looks = suite().plan(|run| run.stopping = Some(assay_store::Stopping::new(3))).compared();
+    assert_eq!((looks.tau.is_some(), looks.tau_ci95, looks.prediction95), (true, None, None));
 }

@@ -1,6 +1,6 @@
 //! Exploratory results, computed by hand.
 
-use assay_analysis::explore::{Stratum, StratumKind};
+use assay_analysis::explore::{NextTrials, Stratum, StratumKind};
 use assay_analysis::{NextStep, Report};
 use assay_stats::PairedTask;
 use assay_store::{Outcome, PlannedProvision, PlannedSkill, Record};
@@ -469,4 +469,34 @@ fn failures_are_folded_to_a_row_for_each_task() {
     assert_eq!(tasks[0].conditions[0].checks, ["mean", "sum", "count"]);
     assert_eq!(tasks[0].conditions[0].failed_trials.len(), 2);
     assert!(tasks[1].conditions[0].checks.is_empty());
+}
+
+/// Tasks with more trials are shrunk less: `a` gained as much as `b`, in six trials instead of two, and comes first.
+#[test]
+fn lists_by_gain_are_in_the_order_of_shrunk_lifts() {
+    let rows: [(&str, &[&str]); 6] = [
+        ("b", &["FF", "PP"]),
+        ("a", &["FFFFFF", "PPPPPP"]),
+        ("c", &["PF", "FP"]),
+        ("d", &["PF", "PF"]),
+        ("e", &["FP", "PF"]),
+        ("f", &["PPF", "FFF"]),
+    ];
+    let report = Suite::new(&["none", "curated"], &rows).report();
+    let gains: Vec<(&str, f64)> = report.exploration.gains[0]
+        .tasks
+        .iter()
+        .map(|task| (task.task.as_str(), task.shrunk_lift.unwrap()))
+        .collect();
+    let [("a", first), ("b", second)] = gains[..] else { panic!("{gains:?}") };
+    assert!(first < 1.0 && second < first, "{gains:?}");
+    let heat = &report.exploration.heat[0].rows;
+    let order: Vec<&str> = heat.iter().map(|row| row.task.as_str()).collect();
+    assert_eq!((order[0], order[1], order[5]), ("a", "b", "f"));
+    assert_eq!(heat[0].shrunk_lift, Some(first));
+    // What is chance is unknown with one trial each: nothing is shrunk.
+    let single = Suite::new(&["none", "curated"], &[("a", &["F", "P"]), ("b", &["P", "F"])]).report();
+    assert_eq!(single.exploration.gains[0].tasks[0].shrunk_lift, None);
+    let next = &report.exploration.repetitions[0];
+    assert_eq!(next.suffice.map(|suffice| suffice == (next.next == Some(NextTrials::Tasks))), Some(true));
 }

@@ -15,5 +15,6 @@ mod metrics;
 mod plain;
 mod rounds;
 mod scores;
+mod skills;
 mod stored;
 mod suite;

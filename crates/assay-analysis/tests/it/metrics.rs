@@ -94,3 +94,32 @@ fn a_key_that_is_part_of_the_score_can_be_a_metric() {
     // Five tasks differ by 2, and one by 0.
     close(speed.effect, 10.0 / 6.0);
 }
+
+/// Of three trials 3, 2, 3, 1, 3, 2 pass with the skill and 1, 2, 0, 1, 3, 0 without; pass^2 is C(c, 2)/3.
+#[test]
+fn reliability_is_compared_by_task() {
+    let rows: [(&str, &[&str]); 7] = [
+        ("a", &["PFF", "PPP"]),
+        ("b", &["PPF", "PPF"]),
+        ("c", &["FFF", "PPP"]),
+        ("d", &["PFF", "FFP"]),
+        ("e", &["PPP", "PPP"]),
+        ("f", &["FFF", "PPF"]),
+        // Too few trials are left.
+        ("g", &["PPP", "Pii"]),
+    ];
+    let report = Suite::new(&["none", "curated"], &rows)
+        .plan(|run| run.metrics.extend(["pass^2", "pass@2"].map(|metric| metric.parse().unwrap())))
+        .report();
+    let [all, any] = &report.metrics[..] else { panic!("{:?}", report.metrics) };
+    close(all.mean[0], 4.0 / 18.0);
+    close(all.mean[1], 11.0 / 18.0);
+    close(all.effect, 7.0 / 18.0);
+    assert_eq!((all.tasks, all.trials, all.missing, all.median), (6, [21, 18], [0, 1], [None, None]));
+    // At least one of two fails in C(3 − c, 2)/3 of the pairs not at all: 1/3 with one pass, 0 with two.
+    close(any.mean[0], (2.0 / 3.0 + 1.0 + 0.0 + 2.0 / 3.0 + 1.0 + 0.0) / 6.0);
+    close(any.mean[1], (5.0 + 2.0 / 3.0) / 6.0);
+    close(all.family.map(|family| family.level), 0.975);
+    let json = serde_json::to_value(all).unwrap();
+    assert_eq!((&json["name"], &json["source"]), (&"pass^2".into(), &serde_json::json!({ "pass^k": 2 })));
+}

@@ -20,7 +20,7 @@ fn rewards_are_scores_in_all_figures() {
     assert_eq!((compared.verdict, compared.better_equal_worse), (Some(VerdictKind::Helps), [20, 0, 0]));
     close(compared.lift, 0.45);
     close(compared.pass_rate_lift, 0.0);
-    close(compared.normalized_gain, 0.45 / 0.7);
+    close(compared.normalized_change, 0.45 / 0.7);
     let arm = &report.tasks[0].arms[1];
     assert_eq!((arm.trials, arm.passed, arm.pass_rate), (4, 0, Some(0.0)));
     close(arm.score, 0.75);

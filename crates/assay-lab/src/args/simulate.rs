@@ -51,4 +51,10 @@ pub(crate) enum Grid {
     Graded,
     /// Judges whose errors depend on the condition, corrected by labels of some of the items
     Judges,
+    /// The spread of effects over tasks: its interval, prediction for a new task, share that moved
+    Heterogeneity,
+    /// Lifts of pass^3 and pass@3
+    Reliability,
+    /// One estimate over skills, with skills as units
+    Skills,
 }

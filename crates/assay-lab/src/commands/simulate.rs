@@ -6,10 +6,13 @@ mod few_tasks;
 mod gate;
 mod graded;
 mod judge_labels;
+mod heterogeneity;
 mod looks;
 mod metrics;
 mod null_drafts;
+mod reliability;
 mod sequential;
+mod skills;
 pub(super) mod table;
 
 use assay_report::counted;
@@ -61,6 +64,9 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Gate => gate::run(args, ui),
         Grid::Graded => graded::run(args, ui),
         Grid::Judges => judge_labels::run(args, ui),
+        Grid::Heterogeneity => heterogeneity::run(args, ui),
+        Grid::Reliability => reliability::run(args, ui),
+        Grid::Skills => skills::run(args, ui),
     }
 }
 

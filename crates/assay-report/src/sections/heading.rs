@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_analysis::{AgentKey, Comparison, Provenance, Report};
+use assay_analysis::{AgentKey, Comparison, Provenance, Registration, Report};
 
 use crate::labels::Labels;
 use crate::text::{clean, count, counted};
@@ -40,7 +40,18 @@ pub(super) fn list_facts(report: &Report, labels: &Labels) -> String {
     facts.extend(not_executed(report));
     facts.push(format!("equivalence margin ±{:.0} percentage points (pp)", 100.0 * report.margin));
     facts.extend(family(report));
+    facts.extend(report.registration.as_ref().map(registration));
     facts.join(" · ")
+}
+
+/// When the plan was registered.
+fn registration(found: &Registration) -> String {
+    let (tag, at) = (clean(&found.tag), clean(&found.at));
+    match found.before_trials {
+        Some(true) => format!("plan registered before the trials (tag `{tag}`, {at})"),
+        Some(false) => format!("plan registered after the first trial had started (tag `{tag}`, {at})"),
+        None => format!("plan registered (tag `{tag}`, {at}; times of trials unknown)"),
+    }
 }
 
 /// How much of the run was not executed.

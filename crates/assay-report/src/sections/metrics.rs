@@ -26,6 +26,12 @@ pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
         let level = report.metrics.iter().find_map(|metric| Some(metric.family?.level));
         let level = level.map(|level| format!("{:.1}%: ", 100.0 * level)).unwrap_or_default();
         let mut text = "A change is a difference, or a ratio where it begins with ×.".to_owned();
+        if report.metrics.iter().any(|metric| metric.metric.source.trials_needed().is_some()) {
+            text.push_str(
+                " pass^k is the probability that k of k trials of a task pass, pass@k that at least one does; under baseline and \
+                 condition are their means over tasks.",
+            );
+        }
         if !report.interim {
             text.push_str(&format!(
                 " `improves` and `worsens` follow from the adjusted CI ({level}all metrics are Bonferroni-adjusted together, \
@@ -60,8 +66,8 @@ fn row(metric: &MetricComparison, labels: &Labels) -> Vec<Cell> {
         metric.verdict.map_or(INTERIM, MetricWord::word).into(),
         guard_word(metric).into(),
         metric.tasks.into(),
-        or_none(metric.median[0].map(number)),
-        or_none(metric.median[1].map(number)),
+        or_none(metric.mean[0].or(metric.median[0]).map(number)),
+        or_none(metric.mean[1].or(metric.median[1]).map(number)),
         or_none(metric.effect.map(|effect| change(effect, spec.scale))),
         or_none(metric.family.map(|family| between([family.low, family.high]))),
         or_none(metric.ci95.map(between)),
@@ -82,8 +88,12 @@ fn guard_word(metric: &MetricComparison) -> &'static str {
 /// What a metric does not count.
 fn left_out(metric: &MetricComparison, labels: &Labels) -> Option<String> {
     let mut parts = Vec::new();
+    let without = match metric.metric.source.trials_needed() {
+        Some(_) => "of tasks with too few of them",
+        None => "without a value",
+    };
     for (counts, what) in [
-        (metric.missing, "without a value"),
+        (metric.missing, without),
         (metric.not_positive, "with a value that is not positive, which a ratio leaves out"),
     ] {
         if counts != [0, 0] {

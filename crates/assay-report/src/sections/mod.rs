@@ -13,6 +13,7 @@ mod judged;
 mod metrics;
 mod provenance;
 mod reading;
+mod skills;
 mod steps;
 mod strata;
 mod tasks;
@@ -27,12 +28,13 @@ use crate::sentences::{answer, outcome};
 use crate::text::clean;
 
 /// All sections, in their order. One without blocks is left out.
-const SECTIONS: [fn(&Report, &Labels) -> Section; 17] = [
+const SECTIONS: [fn(&Report, &Labels) -> Section; 18] = [
     verdicts::build_section,
     arms::build_section,
     item_sets::build_section,
     judged::build_section,
     metrics::build_section,
+    skills::build_section,
     agents::build_section,
     controls::build_section,
     tasks::build_section,

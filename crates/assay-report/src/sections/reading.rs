@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_analysis::{Comparison, Report};
+use assay_analysis::Report;
 
 use crate::doc::{Block, Level, Section};
 use crate::labels::Labels;
@@ -53,10 +53,10 @@ pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
          have the same run-to-run noise. Run-to-run noise does not affect the verdict."
             .to_owned(),
         format!(
-            "Normalized gain: a positive lift divided by 1 minus the baseline's {rate}, or a negative lift divided by the \
-             baseline's {rate}.{} The normalized gain does not affect the verdict. Tasks better/equal/worse: the number of tasks on \
-             which the condition's {rate} is higher than the baseline's, equal to the baseline's, and lower.",
-            hake_gains(report)
+            "Normalized change: a positive lift divided by 1 minus the baseline's {rate}, or a negative lift divided by the \
+             baseline's {rate}. Hake's gain: the lift divided by 1 minus the baseline's {rate}, also if it is negative. Neither \
+             affects the verdict. Tasks better/equal/worse: the number of tasks on \
+             which the condition's {rate} is higher than the baseline's, equal to the baseline's, and lower."
         ),
         "p (CI): the p-value that belongs to the confidence interval, for the hypothesis that the true lift is 0; `p_interval` in \
          the report as JSON (`--format json`). Adjusted p (CI): the same times the number of comparisons that are adjusted \
@@ -78,21 +78,4 @@ pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
             .to_owned(),
     ]);
     Section { title: "How to read this report", level: Level::Details, blocks: vec![Block::List(lines)] }
-}
-
-/// Hake's gain of conditions that lost, for which the normalized gain is another quantity.
-fn hake_gains(report: &Report) -> String {
-    let of = |comparison: &Comparison| {
-        let gain = comparison.hake_gain.filter(|gain| *gain < 0.0)?;
-        let gain = format!("{gain:+.2}").replace('-', "−");
-        Some(format!("{gain} for `{}`", clean(&comparison.condition)))
-    };
-    let gains: Vec<String> = report.comparisons.iter().filter_map(of).collect();
-    if gains.is_empty() {
-        return String::new();
-    }
-    format!(
-        " Hake's gain, which divides a negative lift by the same as a positive one, is {}.",
-        gains.join(", ")
-    )
 }

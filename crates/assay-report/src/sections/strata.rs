@@ -1,8 +1,9 @@
 //! Groups of tasks, and all agents pooled.
 
 use assay_analysis::Report;
-use assay_analysis::explore::{Pooled, Stratum, StratumKind};
+use assay_analysis::explore::{OverModels, Pooled, Stratum, StratumKind};
 
+use super::skills::over_cells;
 use crate::cells::or_none;
 use crate::doc::{Block, Cell, Column, Grid, Level, Section};
 use crate::labels::Labels;
@@ -13,6 +14,7 @@ pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
     let mut blocks: Vec<Block> =
         strata_grids(&report.exploration.strata, labels).into_iter().map(Block::Grid).collect();
     blocks.extend(pooled_grid(&report.exploration.pooled).map(Block::Grid));
+    blocks.extend(over_models_grid(&report.exploration.over_models).map(Block::Grid));
     if !blocks.is_empty() {
         let text = "For exploration only: groups of tasks have no verdict. The 95% CIs of groups are not adjusted for the number of \
                     groups. A group with fewer than 5 tasks or clusters has no CI.";
@@ -130,6 +132,20 @@ fn pooled_grid(pools: &[Pooled]) -> Option<Grid> {
             or_none(pool.lift, points),
             points_between(pool.ci95).into(),
         ]);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+fn over_models_grid(pools: &[OverModels]) -> Option<Grid> {
+    let mut grid = Grid::new(
+        "Agents as a sample of models, on exactly these tasks (in pp)",
+        &["condition"],
+        &["agents", "tasks", "lift", "95% CI", "τ", "τ 95% CI", "new model 95%"],
+    );
+    for pool in pools {
+        let mut row = vec![Cell::Name(clean(&pool.condition)), pool.agents.into(), pool.tasks.into()];
+        row.extend(over_cells(&pool.estimate));
+        grid.rows.push(row);
     }
     (!grid.rows.is_empty()).then_some(grid)
 }

@@ -85,7 +85,7 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
 
 fn extremes_grid(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Option<Grid> {
     let baseline = if labels.fractional() { "baseline score" } else { "baseline pass rate" };
-    let figures = [baseline, rate_name(labels), "lift (pp)"];
+    let figures = [baseline, rate_name(labels), "lift (pp)", "shrunk lift (pp)"];
     let mut grid =
         labels.grid("Largest gains and losses (at most 5 of each per condition)", &["task"], &figures);
     for (gains, losses) in gains.iter().zip(losses) {
@@ -97,6 +97,7 @@ fn extremes_grid(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Op
                 percent(task.baseline_score).into(),
                 percent(task.score).into(),
                 points(task.lift).into(),
+                or_none(task.shrunk_lift, points),
             ]);
             grid.rows.push(row);
         }

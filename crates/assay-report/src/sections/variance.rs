@@ -1,20 +1,31 @@
 //! Variance of lifts and of trials.
 
-use assay_analysis::Report;
-use assay_analysis::explore::{Repetitions, Variance};
+use assay_analysis::explore::{NextTrials, Repetitions, Variance};
+use assay_analysis::{Comparison, Report};
 
+use super::skills::{spread, spreads};
 use crate::cells::or_none;
 use crate::doc::{Block, Grid, Level, Section};
 use crate::labels::Labels;
-use crate::text::percent;
+use crate::text::{percent, points, points_between};
 
 pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
+    if report.comparisons.iter().any(|comparison| comparison.tau.is_some()) {
+        blocks.push(Block::Text(
+            "τ is the standard deviation of the tasks' true lifts, without the chance in trials. The prediction interval is for \
+             the true lift on one new task of this kind; the CI of the lift is for their mean. `moved` is the share of tasks \
+             whose results differ by more than chance, in either direction: an estimate that is on average too low, because few \
+             trials do not show small differences."
+                .to_owned(),
+        ));
+        blocks.push(Block::Grid(spread_grid(&report.comparisons, labels)));
+    }
     if !report.exploration.repetitions.is_empty() {
         blocks.push(Block::Text(
             "The measured lifts of the tasks differ for two reasons: the tasks' true lifts differ, and the results of trials vary by \
              chance. `share from trials` is the share of the variance of lifts that comes from chance in trials. If this share is \
-             at most 50%, the number of repetitions is sufficient. Twice as many tasks would narrow the CI by 29%. Twice as many \
+             at most 50%, the number of repetitions is sufficient, and what narrows the CI is more tasks. Twice as many tasks would narrow the CI by 29%. Twice as many \
              repetitions would narrow the CI by 0 to 29%: the smaller the share from trials, the smaller this effect. Variances are computed from \
              numbers between 0 and 1 (50% is 0.5, and 10 pp is 0.1)."
                 .to_owned(),
@@ -34,6 +45,24 @@ pub(super) fn build_section(report: &Report, labels: &Labels) -> Section {
     Section { title: "Variance and number of repetitions", level: Level::Details, blocks }
 }
 
+fn spread_grid(comparisons: &[Comparison], labels: &Labels) -> Grid {
+    let figures = ["tasks", "lift", "τ", "τ 95% CI", "new task 95%", "moved"];
+    let mut grid = labels.grid("Spread of the true lifts over tasks (in pp)", &[], &figures);
+    for comparison in comparisons {
+        let mut row = labels.cells(&comparison.who, &comparison.condition);
+        row.extend([
+            comparison.tasks.into(),
+            or_none(comparison.lift, points),
+            or_none(comparison.tau, spread),
+            or_none(comparison.tau_ci95, spreads),
+            points_between(comparison.prediction95).into(),
+            or_none(comparison.moved, percent),
+        ]);
+        grid.rows.push(row);
+    }
+    grid
+}
+
 fn repetition_grid(comparisons: &[Repetitions], labels: &Labels) -> Grid {
     let figures = [
         "tasks",
@@ -42,6 +71,7 @@ fn repetition_grid(comparisons: &[Repetitions], labels: &Labels) -> Grid {
         "2 × repetitions",
         "2 × tasks",
         "repetitions sufficient",
+        "add next",
     ];
     let mut grid = labels.grid(
         "Variance of the tasks' lifts, and predicted change in the width of the lift's CI",
@@ -58,6 +88,7 @@ fn repetition_grid(comparisons: &[Repetitions], labels: &Labels) -> Grid {
             or_none(item.narrower_by_repetitions, narrower),
             or_none(item.narrower_by_tasks, narrower),
             or_none(item.suffice, |suffice| if suffice { "yes" } else { "no" }.to_owned()),
+            or_none(item.next, |next| next_trials(next).to_owned()),
         ]);
         grid.rows.push(row);
     }
@@ -96,6 +127,13 @@ fn variance_grid(variances: &[Variance], labels: &Labels) -> Grid {
         grid.rows.push(row);
     }
     grid
+}
+
+fn next_trials(next: NextTrials) -> &'static str {
+    match next {
+        NextTrials::Tasks => "tasks",
+        NextTrials::Repetitions => "repetitions",
+    }
 }
 
 fn narrower(share: f64) -> String {

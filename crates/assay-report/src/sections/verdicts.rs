@@ -59,7 +59,8 @@ fn comparison_grid(comparisons: &[Comparison], labels: &Labels) -> Grid {
                 "adjusted CI",
                 "95% CI",
                 "fixed-tasks 95% CI",
-                "normalized gain",
+                "normalized change",
+                "Hake's gain",
                 "p (CI)",
                 "adjusted p (CI)",
                 "run-to-run noise",
@@ -83,7 +84,8 @@ fn comparison_grid(comparisons: &[Comparison], labels: &Labels) -> Grid {
             points_between(comparison.family.map(|family| [family.low, family.high])).into(),
             points_between(comparison.ci95).into(),
             points_between(comparison.fixed_tasks_ci95).into(),
-            or_none(comparison.normalized_gain, |gain| format!("{gain:+.2}").replace('-', "−")),
+            or_none(comparison.normalized_change, signed),
+            or_none(comparison.hake_gain, signed),
             p_value(comparison.p_interval).into(),
             p_value(comparison.p_interval_adjusted).into(),
             or_none(comparison.run_to_run_noise, plus_minus),
@@ -94,4 +96,9 @@ fn comparison_grid(comparisons: &[Comparison], labels: &Labels) -> Grid {
         grid.rows.push(row);
     }
     grid
+}
+
+/// A ratio with its sign.
+fn signed(ratio: f64) -> String {
+    format!("{ratio:+.2}").replace('-', "−")
 }

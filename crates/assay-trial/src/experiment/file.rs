@@ -115,7 +115,10 @@ pub(super) fn read_experiment(
         let found = table.into_inner().stopping(numbers.repetitions, conditions.len(), &settings);
         reader.value_or_report(found, at)
     });
-    let metrics = read_metrics(&mut file, reader);
+    let rounds = stopping.map_or(numbers.repetitions, |stopping| stopping.rounds);
+    let repetitions_of = |name: &String| settings.get(name).and_then(|own| own.repetitions).unwrap_or(rounds);
+    let fewest = conditions.iter().map(repetitions_of).min().unwrap_or(rounds);
+    let metrics = read_metrics(&mut file, fewest, reader);
     let (mut judge, mut calibration) = (None, None);
     if let Some(table) = file.judge.take() {
         let at = table.span().start;
@@ -356,11 +359,21 @@ fn read_selected_by(value: Option<toml::Spanned<Vec<String>>>, reader: &mut Conf
     value.into_inner()
 }
 
-fn read_metrics(file: &mut File, reader: &mut ConfigReader<'_>) -> Vec<MetricSpec> {
+/// The metrics; `fewest` are the repetitions of the condition with the fewest.
+fn read_metrics(file: &mut File, fewest: u32, reader: &mut ConfigReader<'_>) -> Vec<MetricSpec> {
     let mut metrics = Vec::new();
     for (name, table) in std::mem::take(&mut file.metrics) {
         let at = table.span().start;
-        metrics.extend(reader.value_or_report(table.into_inner().metric(&name), at));
+        let Some(metric) = reader.value_or_report(table.into_inner().metric(&name), at) else { continue };
+        let needed = metric.source.trials_needed().unwrap_or_default();
+        reader.check(
+            needed <= fewest,
+            at,
+            format!(
+                "the metric {name:?} needs {needed} trials of each task under each condition, and `repetitions` is {fewest}"
+            ),
+        );
+        metrics.push(metric);
     }
     metrics
 }

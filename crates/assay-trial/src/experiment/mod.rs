@@ -403,6 +403,13 @@ kind = "bubblewrap"
             "[metrics.turns]\nguard = 0.9\n",
             Err("e.toml:22:1: the guard of the metric \"turns\" must be a ratio above 1, such as 1.1"),
         );
+        check("[metrics.\"pass^3\"]\nmargin = 0.1\n", Ok("pass^3,margin=0.1"));
+        check(
+            "[metrics.\"pass@6\"]\n",
+            Err(
+                "e.toml:22:1: the metric \"pass@6\" needs 6 trials of each task under each condition, and `repetitions` is 5",
+            ),
+        );
         check(
             "[metrics.turns]\nlimit = 2\n",
             Err(

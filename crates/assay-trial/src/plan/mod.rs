@@ -17,6 +17,7 @@ pub(crate) mod rubric;
 pub(crate) mod safety;
 mod second_stage;
 pub(crate) mod selected;
+pub(crate) mod specs;
 mod task_limits;
 pub(crate) mod unsafe_skills;
 

@@ -12,7 +12,8 @@ use super::permission::PermissionFlags;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay plan experiment.toml
-  assay plan experiment.toml --lift 0.10 --equivalence-margin 0.05")]
+  assay plan experiment.toml --lift 0.10 --equivalence-margin 0.05
+  assay plan experiment.toml --register")]
 pub(crate) struct PlanArgs {
     /// The experiment: a file, or a folder with an experiment.toml
     pub(crate) experiment: PathBuf,
@@ -45,6 +46,12 @@ pub(crate) struct PlanArgs {
     /// Check whether a Holm-adjusted p-value of at most P is attainable; if not, exit with 1
     #[arg(long = "p", value_name = "P")]
     pub(crate) p: Option<f64>,
+    /// Write the plan's digest to a Git tag before the trials
+    ///
+    /// Reports say whether the tag, `assay-plan/…` in the experiment's repository, is older than the
+    /// trials. Its date is that of this machine: push it before `assay run` as evidence for others.
+    #[arg(long)]
+    pub(crate) register: bool,
     /// Write a file for each trial to DIR, for `assay trial exec` on another machine
     ///
     /// `assay --help` does not list `assay trial`; see `assay trial --help`.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use assay_analysis::{Execution, PlanRequest};
+use assay_gate::register_plan;
 use assay_report::{clean, forecast_text};
 use assay_store::Store;
 use assay_trial::{Experiment, MachineContext, Permissions, Plan};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let plan = Plan::build(experiment, &store, &here)?;
     plan.require_trials()?;
     if let Some(folder) = &args.specs {
-        write_specs(&plan, folder)?;
+        plan.write_specs(folder).map_err(|error| Failure::infrastructure(error.to_string()))?;
     }
     super::dependencies::warn(&plan, &plan.resolver(&store, &here), ui);
     let request = PlanRequest { lift: args.lift, equivalence_margin: args.equivalence_margin, p: args.p };
@@ -46,6 +47,11 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     for warning in &forecast.warnings {
         ui.note(&clean(warning));
+    }
+    if args.register {
+        let folder = plan.run_folder();
+        let registered = register_plan(&plan.experiment.directory, &folder.run, &folder.plan);
+        ui.note(&registered.map_err(|error| Failure::bad_input(error.to_string()))?.sentence());
     }
     // An unattainable request or an unreadable task is an error before any money is spent.
     let attainable = forecast.impossible.is_empty() && plan.unreadable.is_empty();
@@ -77,20 +83,4 @@ fn execution(plan: &Plan, store: &Store) -> Result<Execution, Failure> {
         trial_caps: plan.trial_caps(),
         several_rewards: plan.several_rewards(store)?,
     })
-}
-
-/// Writes a file for each trial, those of the tasks' checks included.
-fn write_specs(plan: &Plan, folder: &Path) -> Result<(), Failure> {
-    let failed = |path: &Path, error: &dyn std::fmt::Display| {
-        Failure::infrastructure(format!("cannot write {}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    let checks = plan.checks.iter().flat_map(|check| check.oracle.iter().chain([&check.nop]));
-    for spec in plan.trials.values().chain(checks) {
-        let path = folder.join(format!("{}.json", spec.id));
-        let text = spec.document().and_then(|document| serde_json::to_vec_pretty(&document));
-        let text = text.map_err(|error| failed(&path, &error))?;
-        assay_fs::replace_file(&path, &text).map_err(|error| failed(&path, &error))?;
-    }
-    Ok(())
 }

@@ -30,6 +30,7 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             assay_analysis::report_calibrated(&store, &run, &Selection::default(), set)?
         }
     };
+    assay_gate::find_registration(&mut report);
     shorten_experiment(&mut report);
     if args.calibration.is_some() && report.judged.is_none() {
         return Err(Failure::bad_input(format!(

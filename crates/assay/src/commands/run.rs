@@ -142,6 +142,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     store.clear_scratch();
     let outcome = result?;
     let mut report = assay_analysis::report_selected(&store, &folder, &only)?;
+    assay_gate::find_registration(&mut report);
     super::report::shorten_experiment(&mut report);
     store.append_history(&history_line(&plan, &folder.run, &args.only, &outcome, &report))?;
     print(&folder.run, &outcome, &report, &plan, ui)?;

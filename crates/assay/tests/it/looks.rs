@@ -237,3 +237,41 @@ fn conditions_with_the_same_trials_in_both_runs_get_no_verdict() {
     assert!(compared.stdout.contains("curated: its trials are the same in both runs"), "{}", compared.stdout);
     assert!(!WORDS.iter().any(|word| compared.stdout.contains(word)), "{}", compared.stdout);
 }
+
+/// The tag of a plan, and whether it is older than the trials.
+#[test]
+fn a_registered_plan_is_older_than_its_trials_or_not() {
+    needs_bubblewrap!();
+    let lab = lab();
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
+        let status =
+            std::process::Command::new("git").current_dir(lab.folder()).args(identity).args(args).status();
+        assert!(status.unwrap().success(), "git {args:?}");
+    };
+    let register = || lab.assay(&["plan", "experiment.toml", "--register"]);
+    let refused = register().ended(2);
+    assert!(
+        one_line(&refused.stderr).contains("is not in a Git repository (hint: `git init`"),
+        "{refused:?}"
+    );
+    git(&["init", "--quiet"]);
+    git(&["commit", "--quiet", "--allow-empty", "--message", "first"]);
+    let first = one_line(&register().ok().stderr);
+    assert!(first.contains("registered the plan in the tag assay-plan/"), "{first}");
+    assert!(one_line(&register().ok().stderr).contains("the plan has been registered since"));
+    let (ran, _) = lab.run(&["--no-checks"]);
+    let registration = &ran["report"]["registration"];
+    assert_eq!(registration["before_trials"], true, "{registration}");
+    assert!(first.contains(registration["tag"].as_str().unwrap()), "{first} {registration}");
+    let text = one_line(&lab.assay(&["report", "lab"]).ok().stdout);
+    assert!(text.contains("plan registered before the trials (tag `assay-plan/"), "{text}");
+    // Another plan over the same trials, registered after them.
+    edit(&lab, "repetitions = 2", "repetitions = 2\nmargin = 0.2");
+    let (other, _) = lab.run(&["--no-checks"]);
+    assert_eq!((&other["executed"], &other["report"]["registration"]), (&json!(0), &Value::Null));
+    register().ok();
+    let name = other["run"].as_str().unwrap();
+    assert_eq!(report(&lab, name)["registration"]["before_trials"], false);
+    assert_eq!(report(&lab, "lab")["registration"]["before_trials"], true);
+}

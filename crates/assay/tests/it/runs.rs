@@ -10,7 +10,7 @@ use crate::suite;
 
 /// Keys of the documents that scripts may rely on. Others may be added.
 const RUN: [&str; 7] = ["schema", "run", "planned", "executed", "cached", "infrastructure", "report"];
-const REPORT: [&str; 4] = ["schema", "arms", "comparisons", "tasks"];
+const REPORT: [&str; 6] = ["schema", "arms", "comparisons", "tasks", "skills", "registration"];
 const ARM: [&str; 16] = [
     "agent",
     "model",
@@ -30,7 +30,7 @@ const ARM: [&str; 16] = [
     "contaminated",
 ];
 const EXPOSURE: [&str; 5] = ["offered", "advertised", "mentioned", "opened", "executed"];
-const COMPARISON: [&str; 15] = [
+const COMPARISON: [&str; 20] = [
     "agent",
     "model",
     "sandbox",
@@ -39,7 +39,12 @@ const COMPARISON: [&str; 15] = [
     "tasks",
     "lift",
     "ci95",
-    "normalized_gain",
+    "normalized_change",
+    "delta_star",
+    "tau",
+    "tau_ci95",
+    "prediction95",
+    "moved",
     "p",
     "p_adjusted",
     "run_to_run_noise",
