@@ -41,7 +41,9 @@ pub use plan::rubric::{TaskRubricError, rubric_of};
 pub use plan::selected::{SelectionError, parse_selection};
 pub use plan::specs::SpecFileError;
 pub use plan::{Check, Plan};
-pub use plugin_export::{CaseOptions, ExportedCases, Inexpressible, PluginExportError, export_plugin_cases};
+pub use plugin_export::{
+    CASE_TOOLS, CaseOptions, CaseRefusal, ExportedCases, PluginExportError, export_plugin_cases,
+};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
 pub use run::context::MachineContext;

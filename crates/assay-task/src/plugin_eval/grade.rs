@@ -44,6 +44,8 @@ pub struct RunGrades {
     /// The graders, in the order of the case. Without the plugin those that do not count are left out; of a run that a
     /// mock ended there are none.
     pub graders: Vec<GraderResult>,
+    /// Whether a refused request ended the run: it scores 0, and its case has no difference.
+    pub request_failed: bool,
 }
 
 /// The result of a grader.

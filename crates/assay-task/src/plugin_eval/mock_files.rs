@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::fields::{ERROR, EvalFile, Parts, parts};
 use super::mocks::{Expected, Guard, MockAnswer, MockedServer, MockedTool, Recording};
 use super::read::{pattern, text_of};
-use super::suite::EvalPlugin;
 
 /// The folder of stand-ins.
 const MOCKS: &str = "mocks";
@@ -20,10 +19,11 @@ const REPLAY: &str = ".replay";
 /// Types that a guard can name.
 const TYPES: [&str; 6] = ["string", "number", "bool", "boolean", "array", "object"];
 
-/// The stand-ins in the folder `mocks` of a folder, beside and in place of those of the suite.
+/// The stand-ins in the folder `mocks` of a folder, beside and in place of those of the suite. `public_name` is a server's name
+/// as agents see it.
 pub(super) fn read_mocks(
     dir: &Path,
-    plugin: &EvalPlugin,
+    public_name: &dyn Fn(&str) -> String,
     files: &[PathBuf],
     suite: &[MockedServer],
     found: &mut Vec<Diagnostic>,
@@ -33,7 +33,7 @@ pub(super) fn read_mocks(
     let reader = MockReader { dir, files };
     for name in reader.servers() {
         let server = servers.entry(name.clone()).or_insert_with(|| MockedServer {
-            public_name: plugin.public_server(&name),
+            public_name: public_name(&name),
             name: name.clone(),
             tools: Vec::new(),
             fixtures: BTreeMap::new(),

@@ -117,7 +117,7 @@ impl EvalPlugin {
     }
 
     /// A server's name as agents see it: a server that the plugin does not declare is one of the suite alone.
-    pub(super) fn public_server(&self, name: &str) -> String {
+    fn public_server(&self, name: &str) -> String {
         if self.servers.contains(name) { format!("plugin_{}_{name}", self.name) } else { name.to_owned() }
     }
 }
@@ -208,7 +208,13 @@ impl EvalSuite {
             let message = format!("{} cases, of which the first {CASES} are read", folders.len());
             diagnostics.push(Diagnostic::new(Severity::Error, ERROR, dir.clone(), message));
         }
-        let shared = read_mocks(&dir, &plugin, &files_below(&walk, Path::new("")), &[], &mut diagnostics);
+        let shared = read_mocks(
+            &dir,
+            &|name| plugin.public_server(name),
+            &files_below(&walk, Path::new("")),
+            &[],
+            &mut diagnostics,
+        );
         let mut suite = Self { plugin, dir, cases: Vec::new(), unread: Vec::new(), diagnostics };
         for folder in folders.into_iter().take(CASES) {
             suite.add_case(&walk, &folder, &shared);
@@ -221,7 +227,8 @@ impl EvalSuite {
     fn add_case(&mut self, walk: &Walk, folder: &Path, shared: &[super::mocks::MockedServer]) {
         let files = files_below(walk, folder);
         let dir = self.dir.join(folder);
-        let mocks = read_mocks(&dir, &self.plugin, &files, shared, &mut self.diagnostics);
+        let mocks =
+            read_mocks(&dir, &|name| self.plugin.public_server(name), &files, shared, &mut self.diagnostics);
         match read_case(&self.plugin.root, &dir, &files, &mocks, &mut self.diagnostics) {
             Some(case) => self.cases.push(case),
             None => self.unread.push(dir),

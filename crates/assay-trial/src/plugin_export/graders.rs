@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use assay_judge::{Aggregation, Check, Item, Kind, Rubric, Unverifiable};
 use serde_json::{Value, json};
 
-use super::refusal::Inexpressible;
+use super::refusal::CaseRefusal;
 
 /// A grader: its name, the keys of its front matter, and its body.
 #[derive(Debug, PartialEq)]
@@ -50,11 +50,11 @@ pub(super) fn focus_value(focus: &str) -> Value {
 }
 
 /// The graders of a rubric. Items without points are left out: they count nowhere.
-pub(super) fn graders(rubric: &Rubric, focus: &str) -> Result<Vec<CaseGrader>, Inexpressible> {
+pub(super) fn graders(rubric: &Rubric, focus: &str) -> Result<Vec<CaseGrader>, CaseRefusal> {
     let mut made = Graders { rubric, focus: focus_value(focus), names: BTreeSet::new(), graders: Vec::new() };
     for set in &rubric.sets {
         if set.aggregation != Aggregation::Mean {
-            return Err(Inexpressible::Set(set.name.clone()));
+            return Err(CaseRefusal::Set(set.name.clone()));
         }
         let sum: f64 = set.items.iter().map(|item| item.points).sum();
         // Without a weight of the set, points are weights as they are.
@@ -63,7 +63,7 @@ pub(super) fn graders(rubric: &Rubric, focus: &str) -> Result<Vec<CaseGrader>, I
             made.add(item, item.points * scale)?;
         }
     }
-    if made.graders.is_empty() { Err(Inexpressible::NoItems) } else { Ok(made.graders) }
+    if made.graders.is_empty() { Err(CaseRefusal::NoItems) } else { Ok(made.graders) }
 }
 
 struct Graders<'a> {
@@ -74,8 +74,8 @@ struct Graders<'a> {
 }
 
 impl Graders<'_> {
-    fn add(&mut self, item: &Item, weight: f64) -> Result<(), Inexpressible> {
-        let refuse = |reason| Err(Inexpressible::Item { id: item.id.clone(), reason });
+    fn add(&mut self, item: &Item, weight: f64) -> Result<(), CaseRefusal> {
+        let refuse = |reason| Err(CaseRefusal::Item { id: item.id.clone(), reason });
         if !(weight > 0.0 && weight.is_finite()) {
             return Ok(());
         }

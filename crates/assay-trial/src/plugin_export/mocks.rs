@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use assay_task::{Doubles, McpMock, McpResult, McpTool};
 use serde_json::json;
 
-use super::refusal::Inexpressible;
+use super::refusal::CaseRefusal;
 
 /// What the client replaces in the body of a mock.
 const PLACES: [&str; 2] = ["{{input.", "{{file:"];
 
 /// The files of the mocks that stand for a task's doubles, by path below the case's folder.
-pub(super) fn mocks(doubles: &Doubles) -> Result<BTreeMap<PathBuf, String>, Inexpressible> {
+pub(super) fn mocks(doubles: &Doubles) -> Result<BTreeMap<PathBuf, String>, CaseRefusal> {
     let Doubles { user, commands, http, mcp, postgresql, sqlite, git } = doubles;
     let has_others = user.is_some()
         || !commands.is_empty()
@@ -21,7 +21,7 @@ pub(super) fn mocks(doubles: &Doubles) -> Result<BTreeMap<PathBuf, String>, Inex
         || !sqlite.is_empty()
         || !git.is_empty();
     if has_others {
-        return Err(Inexpressible::Doubles(format!("{doubles}; a case has only MCP servers")));
+        return Err(CaseRefusal::Doubles(format!("{doubles}; a case has only MCP servers")));
     }
     let mut files = BTreeMap::new();
     for server in mcp {
@@ -30,8 +30,8 @@ pub(super) fn mocks(doubles: &Doubles) -> Result<BTreeMap<PathBuf, String>, Inex
     Ok(files)
 }
 
-fn add_server(server: &McpMock, files: &mut BTreeMap<PathBuf, String>) -> Result<(), Inexpressible> {
-    let refuse = |what: String| Err(Inexpressible::Doubles(what));
+fn add_server(server: &McpMock, files: &mut BTreeMap<PathBuf, String>) -> Result<(), CaseRefusal> {
+    let refuse = |what: String| Err(CaseRefusal::Doubles(what));
     let folder = Path::new("mocks").join(&server.name);
     let mut tools = Vec::new();
     for McpTool { name, description, input_schema, results } in &server.tools {

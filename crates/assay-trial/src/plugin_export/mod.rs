@@ -1,10 +1,10 @@
 //! Tasks as cases of `claude plugin eval`, where its graders can express them.
 //!
 //! A case has a prompt, files of its work folder, and graders that read the agent's text and files. A task is one if
-//! a rubric alone grades it and its environment is no more than files; everything else is listed with the reason. A task that
-//! was made of a case is that case again. The
-//! client grants tools and runs scaffold scripts only if its user says so: [`ExportedCases::needs_scaffold`].
+//! a rubric alone grades it and its environment is no more than files; everything else is listed with the reason. A
+//! task that was made of a case is that case again. The client grants tools and runs scaffold scripts only if its user says so: [`ExportedCases::needs_scaffold`].
 
+mod error;
 mod graders;
 mod mocks;
 mod refusal;
@@ -14,18 +14,18 @@ mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_fs::{Caps, DOCUMENT_CAP, FileKind, FsError, LeftOut, copy_tree, read_text, tree};
+use assay_fs::{Caps, DOCUMENT_CAP, FileKind, LeftOut, copy_tree, read_text, tree};
 use assay_task::plugin_eval::EvalCase;
-use assay_task::{PLUGIN_EVAL_FOLDER, Task, TaskError};
+use assay_task::{PLUGIN_EVAL_FOLDER, Task};
 use serde_json::{Value, json};
 
 use crate::rubric_of;
+pub use error::PluginExportError;
 use graders::{CaseGrader, graders};
 use mocks::mocks;
-pub use refusal::Inexpressible;
+pub use refusal::CaseRefusal;
 use workspace::{Workspace, check_environment, lay_out, relative_instruction, work_folder};
 
 /// Most seconds of a run that the client accepts (Claude Code 2.1.330).
@@ -53,6 +53,12 @@ pub struct CaseOptions {
     pub tools: Vec<String>,
 }
 
+/// Tools that read, and those that write files: what cases ask for by default.
+pub const CASE_TOOLS: [&str; 6] = ["Read", "Glob", "Grep", "Skill", "Write", "Edit"];
+
+/// Tools that the client grants without `--allow-tools` (Claude Code 2.1.330).
+const UNGATED: [&str; 4] = ["Read", "Glob", "Grep", "Skill"];
+
 /// What was written.
 #[derive(Debug, Default)]
 pub struct ExportedCases {
@@ -61,46 +67,32 @@ pub struct ExportedCases {
     /// The files, without those of work folders.
     pub files: Vec<PathBuf>,
     /// Tasks that cannot be expressed, with the first reason.
-    pub left_out: Vec<(String, Inexpressible)>,
+    pub left_out: Vec<(String, CaseRefusal)>,
     /// What of a case differs from its task.
     pub notes: Vec<String>,
     /// Whether a case has a scaffold script, which the client runs only with `--scaffold`.
     pub needs_scaffold: bool,
 }
 
-/// Why the export ended.
-#[derive(Debug, thiserror::Error)]
-pub enum PluginExportError {
-    /// Two tasks of one name.
-    #[error("two tasks are named {0:?}")]
-    Name(String),
-    /// A case that exists.
-    #[error("{} exists", .0.display())]
-    Exists(PathBuf),
-    /// The files of a task cannot be read.
-    #[error(transparent)]
-    Task(#[from] TaskError),
-    /// The files of a work folder cannot be copied.
-    #[error(transparent)]
-    Files(#[from] FsError),
-    /// A mock cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// A file cannot be written.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+impl ExportedCases {
+    /// The client's command that runs these cases in the folder `out`, with what they need.
+    pub fn client_command(&self, tools: &[String], out: &Path) -> String {
+        let plugin = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut words = vec!["claude plugin eval".to_owned(), plugin.display().to_string()];
+        let name = out.file_name().unwrap_or_default().to_string_lossy();
+        if !name.is_empty() && name != "evals" {
+            words.push(format!("--eval-dir {name}"));
+        }
+        if self.needs_scaffold {
+            words.push("--scaffold".to_owned());
+        }
+        let gated: Vec<&str> =
+            tools.iter().map(String::as_str).filter(|tool| !UNGATED.contains(tool)).collect();
+        if !gated.is_empty() {
+            words.push(format!("--allow-tools {}", gated.join(" ")));
+        }
+        words.join(" ")
+    }
 }
 
 /// Writes the tasks that can be expressed as cases below the folder `into`, a folder for each.
@@ -196,7 +188,7 @@ fn case_of(
     task: &Task,
     options: &CaseOptions,
     scratch: &Path,
-) -> Result<Result<CaseFolder, Inexpressible>, PluginExportError> {
+) -> Result<Result<CaseFolder, CaseRefusal>, PluginExportError> {
     if let Some(case) = &task.eval_case {
         return Ok(Ok(CaseFolder::of_case(case, &task.root)?));
     }
@@ -249,13 +241,13 @@ struct CaseParts {
     context: Option<String>,
 }
 
-fn parts_of(task: &Task, options: &CaseOptions) -> Result<CaseParts, Inexpressible> {
+fn parts_of(task: &Task, options: &CaseOptions) -> Result<CaseParts, CaseRefusal> {
     if !task.steps.is_empty() || task.has_unlisted_steps {
-        return Err(Inexpressible::Steps);
+        return Err(CaseRefusal::Steps);
     }
     if task.graded_by.has_tests() {
         let file = if task.layout == assay_task::Layout::TaskMd { "verify.sh" } else { "tests/test.sh" };
-        return Err(Inexpressible::Tests(file));
+        return Err(CaseRefusal::Tests(file));
     }
     check_environment(task)?;
     let rubric = rubric_of(task)?;

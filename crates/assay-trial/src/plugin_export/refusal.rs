@@ -6,7 +6,7 @@ use crate::TaskRubricError;
 
 /// What of a task a case cannot express.
 #[derive(Debug, thiserror::Error)]
-pub enum Inexpressible {
+pub enum CaseRefusal {
     /// Tests: a case has no program that grades.
     #[error("its tests are a program ({0}): graders execute none")]
     Tests(&'static str),

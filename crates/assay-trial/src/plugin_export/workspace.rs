@@ -6,8 +6,8 @@ use assay_fs::{FileKind, tree};
 use assay_task::{Layout, NetworkWish, Task};
 use tempfile::TempDir;
 
-use super::PluginExportError;
-use super::refusal::Inexpressible;
+use super::error::PluginExportError;
+use super::refusal::CaseRefusal;
 
 /// Files that make a case of a folder.
 const CASE_FILES: [&str; 2] = ["prompt.md", "case.yaml"];
@@ -37,8 +37,8 @@ pub(super) struct Workspace {
 }
 
 /// The first thing of the environment that a case cannot have.
-pub(super) fn check_environment(task: &Task) -> Result<(), Inexpressible> {
-    let needs = |what: String| Err(Inexpressible::Environment(what));
+pub(super) fn check_environment(task: &Task) -> Result<(), CaseRefusal> {
+    let needs = |what: String| Err(CaseRefusal::Environment(what));
     let environment = &task.config.environment;
     if task.environment.compose.is_some() {
         return needs("a compose file".to_owned());
@@ -90,13 +90,13 @@ pub(super) fn work_folder(task: &Task) -> PathBuf {
 pub(super) fn lay_out(
     task: &Task,
     scratch: &Path,
-) -> Result<Result<Option<Workspace>, Inexpressible>, PluginExportError> {
+) -> Result<Result<Option<Workspace>, CaseRefusal>, PluginExportError> {
     let failed = |source| PluginExportError::Write { path: scratch.to_path_buf(), source };
     let root = tempfile::Builder::new().prefix(".assay-").tempdir_in(scratch).map_err(failed)?;
     let written = task.lay_out(root.path())?;
     let work = work_folder(task);
     if let Some(path) = written.iter().find(|path| !path.starts_with(&work)) {
-        return Ok(Err(Inexpressible::OutsideFile(path.display().to_string())));
+        return Ok(Err(CaseRefusal::OutsideFile(path.display().to_string())));
     }
     let below = work.strip_prefix("/").unwrap_or(&work);
     let folder = root.path().join(below);
@@ -107,14 +107,14 @@ pub(super) fn lay_out(
         }
         has_files = true;
         if node.path.file_name().is_some_and(|name| CASE_FILES.iter().any(|case| name == *case)) {
-            return Ok(Err(Inexpressible::NestedCase(node.path.display().to_string())));
+            return Ok(Err(CaseRefusal::NestedCase(node.path.display().to_string())));
         }
     }
     Ok(Ok(has_files.then_some(Workspace { folder, _root: root })))
 }
 
 /// An instruction whose paths below the work folder are relative to it.
-pub(super) fn relative_instruction(text: &str, work: &Path) -> Result<String, Inexpressible> {
+pub(super) fn relative_instruction(text: &str, work: &Path) -> Result<String, CaseRefusal> {
     let prefix = format!("{}/", work.display().to_string().trim_end_matches('/'));
     let mut out = String::new();
     let mut rest = text;
@@ -126,7 +126,7 @@ pub(super) fn relative_instruction(text: &str, work: &Path) -> Result<String, In
             let bare = path.trim_end_matches(['.', '/']);
             match path.strip_prefix(&prefix).filter(|below| !below.trim_matches(['.', '/']).is_empty()) {
                 Some(below) if prefix != "/" => out.push_str(below),
-                _ if names_container(bare, work) => return Err(Inexpressible::Path(bare.to_owned())),
+                _ if names_container(bare, work) => return Err(CaseRefusal::Path(bare.to_owned())),
                 _ => out.push_str(path),
             }
             before = path.chars().next_back();

@@ -6,6 +6,7 @@ mod client;
 mod export;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use assay_model::{ChatRequest, Message, Script, ScriptContext};
 use assay_task::plugin_eval::{
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use self::cases::{CaseRow, PLUGIN, table, write_plugin, write_script};
 use self::client::{ClientRun, SCRIPT, essence, evaluate};
 use crate::agents;
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, Running, attempt, needs_bubblewrap, read_json};
 
 /// What grants the tools of the table's cases, and runs their scaffold scripts.
 const GRANTS: [&str; 3] = ["--scaffold", "--allow-tools", "Write"];
@@ -302,4 +303,57 @@ fn arms_runs_and_unreadable_cases_are_those_of_the_client() {
         differences.len()
     );
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+/// Rows that are about the client's own limits, servers and runs, or whose replies depend on how often they were asked.
+fn is_of_client_only(row: &CaseRow) -> bool {
+    let own = ["judge-votes", "mock-agent", "mock-standalone", "server-error", "turn-limit"];
+    row.refused.is_some() || row.runs.is_some() || own.contains(&row.case.as_str())
+}
+
+/// `assay run` with Claude Code on the suite as an experiment, under the conditions without and with the plugin's skill:
+/// trials have the scores of the client's runs.
+#[test]
+#[ignore = "needs agents"]
+fn runs_of_a_suite_score_as_the_real_client() {
+    needs_bubblewrap!();
+    let rows: Vec<CaseRow> = table().into_iter().filter(|row| !is_of_client_only(row)).collect();
+    let lab = suite(&rows);
+    let client = evaluate(&lab, &[&GRANTS[..], &["--runs", "1"]].concat());
+
+    lab.assay(&["init", "experiment", "trials", "--from-plugin", PLUGIN]).ok();
+    write_script(&lab, &rows, "greet", "trials/agent.jsonl");
+    let judges: Vec<String> =
+        rows.iter().flat_map(|row| row.requests()).map(|rule| rule.to_string()).collect();
+    lab.write("trials/judge.jsonl", judges.join("\n"));
+    let experiment = "schema = \"assay.experiment/1\"\nname = \"parity\"\nsuite = [\"tasks/*\"]\n\
+        library = [\"../house/skills/greet\"]\nconditions = [\"none\", \"curated\"]\nrepetitions = 1\nconcurrency = 2\n\
+        [sandbox]\nkind = \"bubblewrap\"\nroots = { \"debian:12-slim\" = \"host\" }\n\
+        [[agents]]\nname = \"claude-code\"\nmodel = \"scripted:agent.jsonl\"\ntimeout = 240\n\
+        [judge]\nmodels = [\"scripted:judge.jsonl\"]\n";
+    lab.write("trials/experiment.toml", experiment);
+    let mut command = lab.command(&["run", "trials/experiment.toml", "--format", "json"]);
+    let ran = Running::start(&mut command).wait_for(Duration::from_mins(15));
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let records = agents::records(&lab);
+    assert_eq!(records.len(), client.runs.len(), "{}", ran.stderr);
+    let mut differences = Vec::new();
+    for run in &client.runs {
+        let condition = if run.arm == "with" { "curated" } else { "none" };
+        let is_it = |record: &&Value| record["task"] == run.case.as_str() && record["condition"] == condition;
+        let record = records.iter().find(is_it).unwrap_or_else(|| panic!("{} {condition}", run.case));
+        let own = record["judgement"]["overall"].as_f64().or(record["reward"].as_f64());
+        let theirs = run.result["score"].as_f64().unwrap();
+        if own.is_none_or(|own| (own - theirs).abs() > 1e-9) {
+            let graders = read_json(&attempt(record, "graders.json")).unwrap_or_default();
+            differences.push(format!("{} {condition}: {own:?}, client {theirs}: {graders}", run.case));
+        }
+    }
+    println!(
+        "assay run: {} cases, {} trials, of which {} have another score than the client's run",
+        rows.len(),
+        records.len(),
+        differences.len()
+    );
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

@@ -138,6 +138,11 @@ impl CaseRow {
         rules
     }
 
+    /// The rules for requests of others than the agent.
+    pub(super) fn requests(&self) -> &[Value] {
+        &self.other
+    }
+
     /// The files that its scaffold makes.
     pub(super) fn scaffolded(&self) -> Vec<&str> {
         let text = self.scaffold.as_deref().unwrap_or_default();
