@@ -248,7 +248,7 @@ fn a_question_that_gives_its_answer_away_is_sent_back_with_the_reason() {
     let probe = ProbeRecord::read_from(&case.draft()).unwrap().unwrap();
     assert_eq!(probe.directives.keys().collect::<Vec<_>>(), ["d02", "d03", "d04", "d06", "d07"]);
     assert_eq!(probe.not_asked["d05"], "it has \"smallest takings first\" of the answer");
-    assert_eq!(probe.ways.len(), 3);
+    assert_eq!(probe.wordings.len(), 3);
     assert!(case.heard.texts().iter().any(|event| event.starts_with("NotAsked { directive: \"d05\"")));
     case.run(true, DraftStage::Probe, false).unwrap();
     assert_eq!(case.requests(), (3, 3));
