@@ -222,7 +222,24 @@ impl DraftAuthor {
     }
 }
 
-/// The replies of a draft, and the tokens of all of them.
+/// How many replies all models of a draft gave, whose author's replies are in `folder`, and the tokens of all of them.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn count_replies(folder: PathBuf) -> Result<(usize, Usage), CacheError> {
+    let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    // Other models have folders of their own within that of the author.
+    let helpers: Vec<PathBuf> = inner.filter(|path| path.is_dir()).collect();
+    let (mut count, mut sum) = (0, Usage::default());
+    for folder in std::iter::once(folder).chain(helpers) {
+        let (replies, usage) = stored_replies(folder)?;
+        count += replies.len();
+        sum += usage;
+    }
+    Ok((count, sum))
+}
+
+/// The replies of a model, and the tokens of all of them.
 ///
 /// # Errors
 /// A file cannot be read.

@@ -471,13 +471,21 @@ impl Draft<'_> {
         let mut selected_by = BTreeSet::new();
         for task in tasks {
             let evidence = read_evidence(&self.folder, task)?.unwrap_or_default();
-            selected_by.extend(evidence.blind.into_iter().map(|work| work.model));
+            selected_by.extend(evidence.blind.into_iter().map(|work| self.name_for_experiment(work.model)));
         }
         selected_by.extend(PilotRecord::read_from(&self.folder)?.map(|record| record.model));
         selected_by.extend(read_headroom(&self.folder)?.into_iter().flat_map(|record| record.models));
         let agent = self.helpers.pilot.as_ref().map(PilotModel::to_agent);
         let text = experiment::experiment(name, has_rubrics, has_copies, &selected_by, agent);
         self.write_new("experiment.toml", &text)
+    }
+
+    /// A model as the experiment names it: a script is relative to the folder of the draft there.
+    fn name_for_experiment(&self, model: String) -> String {
+        match (&self.helpers.measured, &self.helpers.pilot) {
+            (Some(measured), Some(pilot)) if measured.name() == model => pilot.model.clone(),
+            _ => model,
+        }
     }
 
     /// Writes a file that does not exist: one that was edited stays.
@@ -489,7 +497,7 @@ impl Draft<'_> {
     }
 
     /// Those of the files that still have the model that they were written with.
-    pub fn files_without_model(&self, names: &[&str]) -> Vec<PathBuf> {
+    pub(crate) fn files_without_model(&self, names: &[&str]) -> Vec<PathBuf> {
         let paths = names.iter().map(|name| self.folder.path_of(name));
         paths
             .filter(|path| {

@@ -4,6 +4,7 @@
 //! the skill achieves would favor it. `attempts.json` has every attempt, also of tasks that were repaired or fell.
 
 use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -18,8 +19,7 @@ use crate::evidence::GradedWork;
 use crate::experiment::{AttemptAgent, attempts};
 use crate::folder::{DraftFolder, folder_digest};
 use crate::host::DraftHost;
-use crate::items::{FEWEST_ITEMS, ItemSet, TaskItem, TaskItems, count_judged};
-use crate::proposal::read_task;
+use crate::items::{FEWEST_ITEMS, ItemSet, TaskItem, TaskItems, read_judged};
 use crate::review::Fault;
 use crate::solvers::{SolverOptions, check_agents, check_payment};
 use crate::trials::TrialRunner;
@@ -43,7 +43,25 @@ pub struct PilotModel {
     pub price: Option<[f64; 2]>,
 }
 
+/// The provider of scripts in the place of models.
+const SCRIPTED: &str = "scripted:";
+
 impl PilotModel {
+    /// A model as experiments in the folder `root` name it: there a script is relative to that folder, and on the command line to
+    /// the working directory.
+    pub fn name_in(root: &Path, model: &str) -> String {
+        let Some(script) = model.strip_prefix(SCRIPTED) else { return model.to_owned() };
+        let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+        let (Ok(script), Ok(root)) = (absolute(Path::new(script)), absolute(root)) else {
+            return model.to_owned();
+        };
+        let pairs = script.components().zip(root.components());
+        let shared = pairs.take_while(|(one, other)| one == other).count();
+        let up = root.components().skip(shared).map(|_| Component::ParentDir);
+        let path: PathBuf = up.chain(script.components().skip(shared)).collect();
+        format!("{SCRIPTED}{}", path.display())
+    }
+
     pub(crate) fn to_agent(&self) -> AttemptAgent<'_> {
         AttemptAgent {
             model: &self.model,
@@ -277,9 +295,7 @@ impl PilotStage<'_> {
         let root = self.folder.task_folder(task);
         let items = TaskItems::read_from(&root)?;
         let faults = match &items {
-            Some(items) => {
-                decide_pilot(items, count_judged(&read_task(&root), items), &without.met, &with.met)
-            }
+            Some(items) => decide_pilot(items, read_judged(&root, items), &without.met, &with.met),
             None if without.outcome == Outcome::Passed => {
                 vec![Fault::new(
                     "known-without-skill",
@@ -326,6 +342,22 @@ mod tests {
             item("d05", "if", Some("convention")),
             item("d06", "if", Some("reminder")),
         ])
+    }
+
+    #[test]
+    fn a_script_is_named_from_the_folder_of_the_draft() {
+        let root = tempfile::tempdir().unwrap();
+        let draft = root.path().join("drafts/one");
+        std::fs::create_dir_all(&draft).unwrap();
+        let check = |script: &str, expected: &str| {
+            let script = format!("scripted:{}", root.path().join(script).display());
+            assert_eq!(PilotModel::name_in(&draft, &script), format!("scripted:{expected}"));
+        };
+        std::fs::write(root.path().join("turns.jsonl"), "").unwrap();
+        std::fs::write(draft.join("turns.jsonl"), "").unwrap();
+        check("turns.jsonl", "../../turns.jsonl");
+        check("drafts/one/turns.jsonl", "turns.jsonl");
+        assert_eq!(PilotModel::name_in(&draft, "openai:gpt-5"), "openai:gpt-5");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use assay_diagnostic::{clean, counted};
 use assay_model::Usage;
 use serde::Serialize;
 
-use crate::author::{DraftAuthor, stored_replies};
+use crate::author::{DraftAuthor, count_replies};
 use crate::coverage::{DirectiveCoverage, DraftCoverage, ProbeCoverage, read_coverage};
 use crate::error::DraftError;
 use crate::evidence::{ItemSummary, SetShares, summarize_items};
@@ -210,7 +210,7 @@ pub fn read_status(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<
         Ok(TaskStatus { name, state, repairs, solved, reason, solution, items })
     });
     let tasks: Vec<TaskStatus> = tasks.collect::<Result<_, DraftError>>()?;
-    let (replies, usage) = stored_replies(folder.path_of("replies"))?;
+    let (replies, usage) = count_replies(folder.path_of("replies"))?;
     let requests = model.map(DraftAuthor::count_requests);
     let count = |state: TaskState| tasks.iter().filter(|task| task.state == state).count();
     let is_validated =
@@ -235,7 +235,7 @@ pub fn read_status(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<
         blind_ideas: state.blind_ideas,
         ideas: folder.read_json::<DraftIdeas>("ideas.json")?.map_or(0, |ideas| ideas.ideas.len()),
         tasks,
-        replies: replies.len(),
+        replies,
         usage,
         requests: requests.map(|(sent, _)| sent),
         cached: requests.map(|(_, cached)| cached),

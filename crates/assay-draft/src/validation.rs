@@ -21,7 +21,7 @@ use crate::folder::{
 };
 use crate::host::{CheckedTask, DraftHost};
 use crate::input_files::{GENERATOR, generate_files};
-use crate::items::{ITEMS_FILE, MUTANTS_FILE, TaskItems, TaskMutants, count_judged};
+use crate::items::{ITEMS_FILE, MUTANTS_FILE, TaskItems, TaskMutants, read_judged};
 use crate::pilot::FaultyTask;
 use crate::prompts::{REPAIR, request_repair};
 use crate::proposal::{apply, read_changes, read_task};
@@ -310,7 +310,7 @@ impl Validator<'_> {
             return Ok(Weighed::Stays(digest.to_owned()));
         };
         let work = self.folder.path_of(WORK);
-        let judged = count_judged(&read_task(&root), &items);
+        let judged = read_judged(&root, &items);
         let stored = read_evidence(self.folder, task)?.filter(|evidence| evidence.digest == digest);
         let mut collector = EvidenceCollector {
             task: EvidenceTask {

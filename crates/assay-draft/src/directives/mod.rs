@@ -5,12 +5,12 @@
 //! `directives.json` in the folder of a draft has them. The stages after it read the file, and a person may edit it.
 
 mod directive;
+mod given_away;
 mod infeasible;
 mod line;
 mod line_set;
 mod list;
 mod model_list;
-mod question;
 mod reader;
 mod reply;
 mod request;
@@ -19,13 +19,13 @@ mod rules;
 mod worth;
 
 pub use directive::{DirectiveClass, DirectiveEvidence, DirectiveSource, DraftDirective};
+pub(crate) use given_away::explain_given_away;
 pub use infeasible::explain_infeasible;
 pub(crate) use infeasible::record_infeasible;
 pub use line::DirectivesLine;
 pub use line_set::{DirectiveLines, LineSetError};
 pub use list::{DIRECTIVES_FILE, DirectiveFile, DismissedDirective, DraftDirectives, RejectedDirective};
 pub(crate) use model_list::{list_directives, requests_of};
-pub(crate) use question::explain_given_away;
 pub use reader::DirectivesReader;
 pub use rules::find_directives;
 pub use worth::{FEWEST_MEASURABLE, MeasurableDirectives};

@@ -11,7 +11,7 @@ mod mutant;
 mod reply;
 
 pub use item::{FEWEST_ITEMS, ITEMS_FILE, ItemSet, MOST_CONTROLS, TaskItem, TaskItems};
-pub(crate) use judged::{RUBRIC_FILE, count_judged, describe_judged};
+pub(crate) use judged::{RUBRIC_FILE, count_judged, describe_judged, read_judged};
 pub use mutant::{MUTANTS_FILE, MutantEdit, MutantError, SolutionMutant, TaskMutants};
 pub(crate) use reply::{ReplyItem, read_items};
 

@@ -23,10 +23,10 @@ pub struct ProbeRecord {
     pub model: String,
     /// The model that compared its replies with the answers.
     pub reader: String,
-    /// The ways of asking, in their order. Each is a request of its own, in a conversation of its own: whoever answers one has
+    /// The ways of asking, in their order. Each is a request of its own, in a conversation of its own: a model that answers one has
     /// not seen another.
     #[serde(default)]
-    pub ways: Vec<String>,
+    pub wordings: Vec<String>,
     /// By the id of the directive.
     pub directives: BTreeMap<String, ProbedDirective>,
     /// Why a directive was not asked about, by its id, as a clause.
@@ -83,7 +83,7 @@ impl ProbeRecord {
             schema: SCHEMA.to_owned(),
             model,
             reader,
-            ways: WORDINGS.map(str::to_owned).to_vec(),
+            wordings: WORDINGS.map(str::to_owned).to_vec(),
             directives: BTreeMap::new(),
             not_asked: BTreeMap::new(),
         }

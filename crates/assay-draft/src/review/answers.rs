@@ -5,7 +5,8 @@ use assay_skill::Package;
 use super::Fault;
 use crate::directives::DirectiveClass;
 use crate::items::{
-    FEWEST_ITEMS, ItemSet, MOST_CONTROLS, TaskItem, TaskItems, TaskMutants, count_judged, describe_judged,
+    FEWEST_ITEMS, ItemSet, MOST_CONTROLS, RUBRIC_FILE, TaskItem, TaskItems, TaskMutants, count_judged,
+    describe_judged,
 };
 use crate::proposal::TaskFile;
 
@@ -34,8 +35,8 @@ pub(crate) fn review_items(
     files: &[TaskFile],
     skills: &[Package],
 ) -> Vec<Fault> {
-    let mut faults = review_counts(items, count_judged(files, items));
     let text = |path: &str| files.iter().find(|file| file.path == path).map_or("", |file| &file.text);
+    let mut faults = review_counts(items, count_judged(text(RUBRIC_FILE), items));
     let (checks, solution) = (text("tests/check.py"), text("solution/solve.sh"));
     for item in &items.items {
         let is_checked = [format!("check(\"{}\")", item.id), format!("check('{}')", item.id)];

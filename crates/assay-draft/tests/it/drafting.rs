@@ -71,6 +71,8 @@ struct DraftCase {
     folder: Folder,
     skills: Vec<PathBuf>,
     out: PathBuf,
+    /// Whether ideas are made from name and description only.
+    is_blind: bool,
 }
 
 const NO_SOLVER: SolverOptions<'_> = SolverOptions {
@@ -87,7 +89,7 @@ impl DraftCase {
         let folder = Folder::new();
         let skills = vec![folder.skill("skills", "ledger-export", BODY)];
         let out = folder.path("draft");
-        Self { folder, skills, out }
+        Self { folder, skills, out, is_blind: false }
     }
 
     fn open(&self, resume: bool, stop_after: DraftStage) -> Result<OpenDraft<'_>, DraftError> {
@@ -100,7 +102,7 @@ impl DraftCase {
             intents: &[],
             inputs: None,
             counterfactual: false,
-            blind_ideas: false,
+            blind_ideas: self.is_blind,
             stop_after,
             resume,
             dry_run: false,
@@ -194,6 +196,41 @@ fn each_stage_reads_the_files_of_the_one_before() {
     ] {
         assert!(heard.contains(&event.to_owned()), "{event}: {heard:#?}");
     }
+}
+
+#[test]
+fn blind_ideas_are_made_before_the_skill_is_seen() {
+    let case = DraftCase { is_blind: true, ..DraftCase::new() };
+    let model = Model::new("openai:author", |text| {
+        if text.starts_with("Propose 3 pieces of work") {
+            assert!(text.contains("Works with ledger-export.") && !text.contains("LEDGER/4"), "{text}");
+            let mut guessed = idea("revenue");
+            guessed["directives"] = json!([{"id": "d99"}]);
+            return Ok(json!({"ideas": [guessed, idea("shelves")]}).to_string());
+        }
+        assert!(text.starts_with("The pieces of work below") && text.contains("LEDGER/4"), "{text}");
+        assert!(!text.contains("d99"), "{text}");
+        let chosen = &idea("revenue")["directives"];
+        let changed = json!({"name": "revenue", "summary": "Something else.", "directives": chosen});
+        Ok(json!({"ideas": [changed, {"name": "shelves", "directives": []}]}).to_string())
+    });
+    let (mut host, heard) = (Host::default(), Heard::default());
+    case.run(false, DraftStage::Ideas, &model, &NO_SOLVER, &mut host, &heard).unwrap();
+    assert_eq!(model.requests().len(), 2);
+    let ideas: Value = serde_json::from_str(&case.read("ideas.json")).unwrap();
+    let revenue = &ideas["ideas"][0];
+    assert_eq!(
+        (ideas["ideas"].as_array().unwrap().len(), &revenue["summary"]),
+        (1, &idea("revenue")["summary"])
+    );
+    assert_eq!(revenue["directives"].as_array().unwrap().len(), 6);
+    assert_eq!(ideas["dropped"][0]["name"], "shelves");
+    // Its verdict is apart from that of other drafts.
+    let draft = begin(case.open(true, DraftStage::Ideas).unwrap(), &model).unwrap();
+    assert_eq!(draft.run_name(), "ledger-export-blind-ideas");
+    let folder = assay_draft::folder::DraftFolder::at_path(case.out.clone());
+    let text = read_status(&folder, None).unwrap().to_text();
+    assert!(text.contains("ideas: from name and description of the skill only\n"), "{text}");
 }
 
 #[test]

@@ -18,9 +18,6 @@ const FAILED: usize = 2;
 /// Items that a task needs after validation, at least one of them of knowledge.
 const FEWEST_ITEMS: usize = 4;
 
-/// Trials of the pilot, with the measured model. A task is replaced if all of them pass.
-const PILOT: usize = 3;
-
 /// The probability that an attempt reaches the goal of a task.
 const GOAL: f64 = 0.97;
 
@@ -143,9 +140,16 @@ impl NullDraftCell {
             knowledge,
             blind: left.iter().map(|item| blind.iter().map(|(met, _)| score(met[*item])).collect()).collect(),
         };
-        let pilot: Vec<(Vec<bool>, bool)> = (0..PILOT).map(|_| attempt(&task.known, random)).collect();
-        let is_easy = pilot.iter().all(|(met, reached)| *reached && met.iter().all(|met| *met));
-        (!is_easy).then_some(task)
+        Self::stays_after_pilot(&task, random).then_some(task)
+    }
+
+    /// The pilot: an attempt without and one with the skill, which changes nothing. Both have to reach the goal, and the first has to
+    /// miss enough items, one of them of knowledge.
+    fn stays_after_pilot(task: &AcceptedTask, random: &mut ChaCha8Rng) -> bool {
+        let [(met, without), (_, with)] = [(); 2].map(|()| attempt(&task.known, random));
+        let missed: Vec<usize> = (0..met.len()).filter(|item| !met[*item]).collect();
+        let knows = missed.iter().any(|item| *item < task.knowledge);
+        without && with && missed.len() >= FEWEST_ITEMS && knows
     }
 
     /// The results of fresh trials of one arm: the rewards, and for each item whether it is met.

@@ -3,7 +3,6 @@
 pub mod ask;
 mod directives;
 mod events;
-mod heartbeat;
 mod host;
 mod print;
 mod requests;

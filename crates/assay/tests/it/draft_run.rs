@@ -541,6 +541,6 @@ fn a_refused_key_ends_a_draft_before_anything_is_spent() {
     let asked: Vec<String> = server.requests().iter().map(text_of).collect();
     assert!(matches!(&asked[..], [first] if !first.contains("List the directives")), "{asked:?}");
     let status = lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json();
-    assert_eq!((&status["stage"], &status["replies"]), (&json!("needs"), &json!(0)), "{status:#}");
-    assert_eq!(status["usage"]["input"], 0, "{status:#}");
+    assert_eq!(status["spent"], json!({"replies": 0, "tokens": 0, "usd": 0.0}), "{status:#}");
+    assert_eq!((&status["directives"], &status["tasks"]), (&Value::Null, &json!([])), "{status:#}");
 }

@@ -133,16 +133,76 @@ fn a_skill_becomes_a_report_with_both_sets() {
         "probe: 1 known without the skill, 5 not",
         "revenue: the pilot without the skill, by scripted:../measured.jsonl",
         "revenue: failed without the skill (0 of 5 IF items met), passed with it (5 of 5)",
-        "next: `assay run draft/experiment.toml`",
+        "too few tasks: 2, and a verdict needs at least 5",
     ] {
         assert!(drafted.stderr.contains(said), "{said}: {}", drafted.stderr);
     }
-    let shown = "revenue: accepted, 2 GC and 5 IF items (3 canaries), without the skill GC 100% IF 0%, with the skill GC 100% \
+    let shown = "revenue: accepted, 2 GC and 5 IF items (4 canaries), without the skill GC 100% IF 0%, with the skill GC 100% \
                  IF 100%, pilot GC 100% IF 0% without and GC 100% IF 100% with";
     assert!(drafted.stdout.contains(shown), "{}", drafted.stdout);
     sent(&server);
-    let status = lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&status).unwrap(), @"");
+    let mut status = lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json();
+    // Seven replies of the author have 1,010 tokens each; those of the script are counted.
+    let tokens = status["spent"]["tokens"].as_u64().unwrap();
+    assert!(tokens > 7 * 1_010, "{tokens}");
+    status["spent"]["tokens"] = json!("counted");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&status).unwrap(), @r#"
+    {
+      "schema": "assay.draft-status/1",
+      "skill": "ledger-export",
+      "directives": {
+        "total": 6,
+        "by_class": {
+          "convention": 3,
+          "knowledge": 2,
+          "reminder": 1
+        },
+        "tested": 6,
+        "infeasible": 0
+      },
+      "probe": {
+        "known": 1,
+        "unknown": 5
+      },
+      "tasks": [
+        {
+          "name": "revenue",
+          "state": "accepted",
+          "gc_items": 2,
+          "if_items": 5,
+          "blind": {
+            "gc": 1.0,
+            "if": 0.0
+          },
+          "with": {
+            "gc": 1.0,
+            "if": 1.0
+          },
+          "canaries": 4
+        },
+        {
+          "name": "totals",
+          "state": "accepted",
+          "gc_items": 2,
+          "if_items": 5,
+          "blind": {
+            "gc": 1.0,
+            "if": 0.0
+          },
+          "with": {
+            "gc": 1.0,
+            "if": 1.0
+          },
+          "canaries": 4
+        }
+      ],
+      "spent": {
+        "replies": 14,
+        "tokens": "counted",
+        "usd": null
+      }
+    }
+    "#);
 
     // Both sides of each task, and the models whose work chose it.
     let attempts = read_json(&lab.path("draft/attempts.json")).unwrap();
@@ -157,7 +217,7 @@ fn a_skill_becomes_a_report_with_both_sets() {
     );
     let experiment = fs::read_to_string(lab.path("draft/experiment.toml")).unwrap();
     for line in [
-        "selected_by = [\"openai:gpt-5\", \"scripted:../measured.jsonl\", \"scripted:measured.jsonl\"]",
+        "selected_by = [\"openai:gpt-5\", \"scripted:../measured.jsonl\"]",
         "model = \"scripted:../measured.jsonl\"\n",
         "conditions = [\"none\", \"curated\", \"told\", \"placebo\"]",
     ] {
@@ -173,7 +233,31 @@ fn a_skill_becomes_a_report_with_both_sets() {
     // None of the pilot's trials counts.
     assert_eq!((&ran["executed"], &ran["cached"]), (&json!(16), &json!(0)), "{ran:#}");
     let report = lab.assay(&["report", "ledger-export"]).ok().stdout;
-    insta::assert_snapshot!(report, @"");
+    let estimand = "Estimand: the lift on tasks and items that openai:gpt-5 and scripted:../measured.jsonl failed without the skill";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&report).contains(estimand), "{report}");
+    let sets = report.split_once("Instruction following and goal completion").unwrap().1;
+    let sets = sets.split_once(" Without and with, over all tasks").unwrap().0;
+    insta::assert_snapshot!(sets.trim_end(), @"
+     Items, clustered by task (Δ and CIs in pp):
+     condition  set                       verdict                           items  tasks  without  with     Δ  adjusted CI
+     curated    IF, knowledge             inconclusive                          4      2       0%  100%  +100            –
+     curated    IF, convention            inconclusive                          6      2       0%  100%  +100            –
+     curated    IF, reminders (controls)  inconclusive                          2      2     100%  100%    +0            –
+     curated    GC (guard)                inconclusive, guard inconclusive      4      2     100%  100%    +0            –
+     told       IF, knowledge             inconclusive                          4      2       0%  100%  +100            –
+     told       IF, convention            inconclusive                          6      2       0%  100%  +100            –
+     told       IF, reminders (controls)  inconclusive                          2      2     100%  100%    +0            –
+     told       GC (guard)                inconclusive, guard inconclusive      4      2     100%  100%    +0            –
+     placebo    IF, knowledge             inconclusive                          4      2       0%    0%    +0            –
+     placebo    IF, convention            inconclusive                          6      2       0%    0%    +0            –
+     placebo    IF, reminders (controls)  inconclusive                          2      2     100%  100%    +0            –
+     placebo    GC (guard)                inconclusive, guard inconclusive      4      2     100%  100%    +0            –
+     The baseline `none` knows 0 of 4 canaries (answers that nobody can guess).
+     The verdict on the skill is that on the score. Knowledge is the headline of instruction
+       following; convention shows that the text reached the agent, and is never added to it; reminders
+       are controls with an expected gain of 0.
+    ");
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! `assay draft run`.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use assay_draft::DraftStage;
 use assay_draft::author::DraftAuthor;
-use assay_draft::draft::{Draft, DraftHelpers, DraftOptions, OpenDraft};
-use assay_draft::headroom::FEWEST_TASKS;
+use assay_draft::draft::{DraftHelpers, DraftOptions, OpenDraft};
 use assay_draft::pilot::PilotModel;
 use assay_draft::solvers::SolverOptions;
 use assay_draft::status::read_status;
@@ -58,7 +56,8 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     let has_tasks = result?;
     let status = read_status(draft.folder(), Some(draft.author()))?;
     print_result(ui, &status, || status.to_text())?;
-    ui.note(&describe_next(&draft));
+    let tasks = || draft.folder().list_tasks().len().to_string();
+    ui.note(&draft.describe_next().unwrap_or_else(|| too_few(draft.folder(), &tasks())));
     Ok(if has_tasks { Status::Done } else { Status::DidNotHold })
 }
 
@@ -78,37 +77,18 @@ fn open_helpers(args: &DraftRunArgs, root: &Path, author: &DraftAuthor) -> Resul
         max_usd: None,
     };
     let pilot = own.measured.as_ref().map(|model| PilotModel {
-        model: relate_script(model, root),
+        model: PilotModel::name_in(root, model),
         base_url: own.measured_base_url.clone(),
         api_key_env: own.measured_api_key_env.clone(),
         price: <[f64; 2]>::try_from(&own.measured_price[..]).ok(),
     });
     // The script of a solver is one of agents, and answers no request.
-    let solver_model = args.solver.as_deref().filter(|spec| !spec.starts_with(SCRIPTED));
+    let solver_model = args.solver.as_deref().filter(|spec| !spec.starts_with("scripted:"));
     Ok(DraftHelpers {
         solver: open_helper("--solver", solver_model, &solver, author)?,
         measured: open_helper("--measured", own.measured.as_deref(), &measured, author)?,
         pilot,
     })
-}
-
-/// The provider of scripts in place of models.
-const SCRIPTED: &str = "scripted:";
-
-/// A model as an experiment in the folder of a draft names it: there a script is relative to that folder, and on the command
-/// line to the working directory.
-fn relate_script(model: &str, root: &Path) -> String {
-    let Some(script) = model.strip_prefix(SCRIPTED) else { return model.to_owned() };
-    let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-    let (Ok(script_path), Ok(root)) = (absolute(Path::new(script)), absolute(root)) else {
-        return model.to_owned();
-    };
-    let shared =
-        script_path.components().zip(root.components()).take_while(|(one, other)| one == other).count();
-    let up = root.components().skip(shared).map(|_| Component::ParentDir);
-    let down = script_path.components().skip(shared);
-    let path: PathBuf = up.chain(down).collect();
-    format!("{SCRIPTED}{}", path.display())
 }
 
 /// Opens a model beside the author.
@@ -150,43 +130,4 @@ fn solver_of(args: &DraftRunArgs) -> SolverOptions<'_> {
         max_usd: args.flags.access.max_usd,
         no_cap: args.flags.no_cap,
     }
-}
-
-/// What to do about files that still have the model that they were written with.
-fn set_models(draft: &Draft<'_>, files: &[&str]) -> String {
-    let unset = draft.files_without_model(files);
-    let unset: Vec<String> = unset.iter().map(|path| path.display().to_string()).collect();
-    if unset.is_empty() { String::new() } else { format!("set the model in {}, then ", unset.join(" and ")) }
-}
-
-/// What to do next.
-fn describe_next(draft: &Draft<'_>) -> String {
-    let root = draft.folder().root_path().display();
-    let run = draft.run_name();
-    let tasks = draft.folder().list_tasks().len();
-    let experiment = format!("`assay run {root}/experiment.toml`");
-    let pilot = format!("`assay run {root}/pilot.toml` and `assay draft headroom {root} --run {run}-pilot`");
-    let next = match draft.last_stage() {
-        Some(DraftStage::Experiment) if tasks < FEWEST_TASKS => {
-            return too_few(draft.folder(), &tasks.to_string());
-        }
-        Some(DraftStage::Experiment) if draft.is_piloted() => {
-            format!("{}{experiment}", set_models(draft, &["experiment.toml"]))
-        }
-        Some(DraftStage::Experiment) => {
-            format!("{}{pilot}, then {experiment}", set_models(draft, &["experiment.toml", "pilot.toml"]))
-        }
-        Some(DraftStage::Pilot) if tasks > 0 => "--resume writes the experiment".to_owned(),
-        Some(DraftStage::Validation | DraftStage::Solvers) if tasks > 0 => {
-            format!("{}{pilot}; --resume writes the experiment", set_models(draft, &["pilot.toml"]))
-        }
-        Some(DraftStage::Validation | DraftStage::Solvers | DraftStage::Pilot) => {
-            format!("see {root}/infeasible.json for the reasons")
-        }
-        Some(DraftStage::Probe) if draft.has_nothing_to_measure() => {
-            "read the directives above; --resume --force drafts tasks all the same".to_owned()
-        }
-        _ => format!("review the files in {root}, then run the command again with --resume"),
-    };
-    format!("next: {next}")
 }

@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// After how long without a word a draft says what it is doing.
-pub(super) const INTERVAL: Duration = Duration::from_secs(30);
+pub const INTERVAL: Duration = Duration::from_secs(30);
 
 /// What was said last.
 struct Last {
@@ -18,14 +18,20 @@ struct Last {
 }
 
 /// Repeats the last line of progress while nothing else is said. It ends when it is dropped.
-pub(super) struct Heartbeat {
+pub struct Heartbeat {
     state: Arc<(Mutex<Last>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
+impl std::fmt::Debug for Heartbeat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Heartbeat").finish_non_exhaustive()
+    }
+}
+
 impl Heartbeat {
-    /// Begins; `say` takes each line.
-    pub(super) fn start(interval: Duration, say: impl Fn(&str) + Send + 'static) -> Self {
+    /// Begins; `say` takes each line, from another thread.
+    pub fn start_repeating(interval: Duration, say: impl Fn(&str) + Send + 'static) -> Self {
         let now = Instant::now();
         let last = Last { line: String::new(), since: now, said: now, is_over: false };
         let state = Arc::new((Mutex::new(last), Condvar::new()));
@@ -35,7 +41,7 @@ impl Heartbeat {
     }
 
     /// Notes a line that was said.
-    pub(super) fn note(&self, line: &str) {
+    pub fn note_line(&self, line: &str) {
         let mut last = self.state.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         (last.line, last.since, last.said) = (line.to_owned(), now, now);
@@ -76,12 +82,12 @@ mod tests {
     #[test]
     fn a_line_is_repeated_while_nothing_else_is_said() {
         let (sender, said) = channel();
-        let heartbeat = Heartbeat::start(Duration::from_millis(20), move |line| {
+        let heartbeat = Heartbeat::start_repeating(Duration::from_millis(20), move |line| {
             let _ = sender.send(line.to_owned());
         });
         // Nothing was said, so nothing is repeated.
         assert!(said.recv_timeout(Duration::from_millis(100)).is_err());
-        heartbeat.note("sums: the work with the skill");
+        heartbeat.note_line("sums: the work with the skill");
         for _ in 0..2 {
             let line = said.recv_timeout(Duration::from_secs(10)).unwrap();
             assert_eq!(line, "still working after 0 s: sums: the work with the skill");
