@@ -75,8 +75,11 @@ impl Evidence {
     pub fn of_trajectory(trajectory: &Trajectory, opened: &[OpenedSkill], mocked: &MockedCalls<'_>) -> Self {
         let mut evidence = Self::default();
         let mut mocked_rest = mocked.calls.iter();
-        let is_own = |call: &&ToolCall| own_name(&call.function_name) == Some("Skill") || call.function_name == "Skill";
-        let has_skill_tool = trajectory.steps.iter().flat_map(|step| &step.tool_calls).any(|call| is_own(&call));
+        let is_own = |call: &&ToolCall| {
+            own_name(&call.function_name) == Some("Skill") || call.function_name == "Skill"
+        };
+        let has_skill_tool =
+            trajectory.steps.iter().flat_map(|step| &step.tool_calls).any(|call| is_own(&call));
         let mut has_begun = false;
         for step in &trajectory.steps {
             has_begun |= step.source == Source::Agent;
@@ -253,29 +256,4 @@ fn own_name(tool: &str) -> Option<&'static str> {
         "task" | "spawn_agent" => "Agent",
         _ => return None,
     })
-}
-
-/// A value as `JSON.stringify` writes it: without spaces, and numbers without a needless fraction.
-pub fn compact_json(value: &Value) -> String {
-    match value {
-        Value::Number(number) => match number.as_f64() {
-            // Every integer below this is written without an exponent.
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e21 => {
-                format!("{}", float + 0.0)
-            }
-            _ => number.to_string(),
-        },
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(compact_json).collect();
-            format!("[{}]", items.join(","))
-        }
-        Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| {
-                format!("{}:{}", Value::String(key.clone()), compact_json(value))
-            };
-            let fields: Vec<String> = fields.iter().map(field).collect();
-            format!("{{{}}}", fields.join(","))
-        }
-        other => other.to_string(),
-    }
 }

@@ -7,7 +7,7 @@ use assay_diagnostic::{Diagnostic, Severity, escape};
 use assay_syntax::yaml::{Kind, Node, Scalar};
 use serde_json::{Value, json};
 
-use super::fields::{ERROR, EvalFile, Parts, parts};
+use super::fields::{ERROR, EvalFile, FileParts, parts};
 use super::mocks::{Expected, Guard, MockAnswer, MockedServer, MockedTool, Recording};
 use super::read::{pattern, text_of};
 
@@ -80,9 +80,8 @@ impl MockReader<'_> {
         };
         let recordings = self.recordings(&server.name, found);
         let mut tools = Vec::new();
-        let is_tool = |file: &&PathBuf| {
-            file.iter().count() == 1 && file.extension().is_some_and(|kind| kind == "md")
-        };
+        let is_tool =
+            |file: &&PathBuf| file.iter().count() == 1 && file.extension().is_some_and(|kind| kind == "md");
         for file in files.iter().filter(is_tool) {
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let answers = |tool: &str| recordings.get(tool).cloned().unwrap_or_default();
@@ -111,7 +110,8 @@ impl MockReader<'_> {
         match tools.as_array() {
             Some(tools) => tools.clone(),
             None => {
-                let mistake = Diagnostic::new(Severity::Error, ERROR, self.dir.join(path), "no list of tools");
+                let mistake =
+                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(path), "no list of tools");
                 found.push(mistake.hint("save the server's reply to tools/list"));
                 Vec::new()
             }
@@ -123,8 +123,12 @@ impl MockReader<'_> {
         match serde_json::from_str(&text) {
             Ok(json) => Some(json),
             Err(error) => {
-                let mistake =
-                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(path), format!("not JSON: {error}"));
+                let mistake = Diagnostic::new(
+                    Severity::Error,
+                    ERROR,
+                    self.dir.join(path),
+                    format!("not JSON: {error}"),
+                );
                 found.push(mistake.at_line(error.line()).hint("correct it"));
                 None
             }
@@ -139,16 +143,19 @@ impl MockReader<'_> {
         for file in files {
             let path = Path::new(MOCKS).join(&folder).join(&file);
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let Some((tool, _)) = name.rsplit_once('-').filter(|_| file.extension().is_some_and(|kind| kind == "json"))
+            let Some((tool, _)) =
+                name.rsplit_once('-').filter(|_| file.extension().is_some_and(|kind| kind == "json"))
             else {
-                let mistake = Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), "not a recorded answer");
+                let mistake =
+                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), "not a recorded answer");
                 found.push(mistake.hint("recorded answers are called TOOL-HASH.json"));
                 continue;
             };
             let Some(json) = self.json(&path, found) else { continue };
             let text = json.get("output").and_then(Value::as_str);
             let (Some(input), Some(text)) = (json.get("input"), text) else {
-                let mistake = Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), "no `input` and `output`");
+                let mistake =
+                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), "no `input` and `output`");
                 found.push(mistake.hint("copy the recording as the client wrote it"));
                 continue;
             };
@@ -184,7 +191,7 @@ fn tools(
     name: &str,
     answers: &dyn Fn(&str) -> Vec<Recording>,
 ) -> Vec<MockedTool> {
-    let Parts { block, body } = parts(text);
+    let FileParts { block, body } = parts(text);
     let map = match block {
         None => Node { kind: Kind::Map(Vec::new()), span: 0..0 },
         Some((block, base)) => match file.mapping(block, base) {
@@ -199,7 +206,11 @@ fn tools(
         Some("fixed") => false,
         Some("agent") => true,
         Some(other) => {
-            file.error(map.span.start, format!("unknown type of mock `{}`", escape(other)), "use fixed or agent");
+            file.error(
+                map.span.start,
+                format!("unknown type of mock `{}`", escape(other)),
+                "use fixed or agent",
+            );
             return Vec::new();
         }
     };
@@ -259,7 +270,11 @@ fn expected(file: &mut EvalFile<'_>, node: &Node) -> Option<Expected> {
         Kind::List(items) => {
             let values: Option<Vec<Value>> = items.iter().map(literal).collect();
             if values.is_none() {
-                file.error(node.span.start, "a list of allowed values has a list or a mapping", "write literals");
+                file.error(
+                    node.span.start,
+                    "a list of allowed values has a list or a mapping",
+                    "write literals",
+                );
             }
             values.map(Expected::OneOf)
         }

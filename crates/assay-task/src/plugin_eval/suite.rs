@@ -91,7 +91,8 @@ impl EvalPlugin {
         let broken = |message: String| EvalSuiteError::Manifest { path: path.clone(), message };
         let content = assay_fs::read_within(root, Path::new(file), MANIFEST_CAP)
             .map_err(|error| broken(error.to_string()))?;
-        let json: Value = serde_json::from_slice(&content.bytes).map_err(|error| broken(error.to_string()))?;
+        let json: Value =
+            serde_json::from_slice(&content.bytes).map_err(|error| broken(error.to_string()))?;
         let name = json.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
         let Some(name) = name else { return Err(broken("`name` is missing".to_owned())) };
         let mut found = Vec::new();
@@ -172,7 +173,8 @@ impl EvalSuite {
             let message = format!("{} cases, of which the first {CASES} are read", folders.len());
             diagnostics.push(Diagnostic::new(Severity::Error, ERROR, dir.clone(), message));
         }
-        let shared = read_mocks(&dir, &plugin.name, &files_below(&walk, Path::new("")), &[], &mut diagnostics);
+        let shared =
+            read_mocks(&dir, &plugin.name, &files_below(&walk, Path::new("")), &[], &mut diagnostics);
         let mut suite = Self { plugin, dir, cases: Vec::new(), unread: Vec::new(), diagnostics };
         for folder in folders.into_iter().take(CASES) {
             suite.add_case(&walk, &folder, &shared);
@@ -219,7 +221,8 @@ fn case_folders(walk: &Walk) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for node in walk.nodes.iter().filter(|node| node.kind == FileKind::File) {
         let name = node.path.file_name().and_then(|name| name.to_str());
-        let Some(folder) = node.path.parent().filter(|_| matches!(name, Some("prompt.md" | "case.yaml"))) else {
+        let Some(folder) = node.path.parent().filter(|_| matches!(name, Some("prompt.md" | "case.yaml")))
+        else {
             continue;
         };
         let top = folder.iter().next().and_then(|part| part.to_str()).unwrap_or_default();
