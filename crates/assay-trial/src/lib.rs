@@ -14,6 +14,7 @@ pub mod judging;
 mod kubernetes;
 mod plan;
 mod plugin_export;
+mod plugin_experiment;
 mod reference;
 mod run;
 pub mod task_check;
@@ -44,6 +45,7 @@ pub use plan::{Check, Plan};
 pub use plugin_export::{
     CASE_TOOLS, CaseOptions, CaseRefusal, ExportedCases, PluginExportError, export_plugin_cases,
 };
+pub use plugin_experiment::{PluginExperiment, PluginExperimentError, PluginTask, make_plugin_experiment};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
 pub use run::context::MachineContext;

@@ -17,7 +17,7 @@ pub(super) struct EvalFile<'a> {
 }
 
 /// Front matter and what follows it.
-pub(super) struct Parts<'a> {
+pub(super) struct FileParts<'a> {
     /// The block between the lines `---`, and where it begins. `None` if there is none.
     pub(super) block: Option<(&'a str, usize)>,
     /// The rest.
@@ -25,15 +25,18 @@ pub(super) struct Parts<'a> {
 }
 
 /// Takes a file of Markdown apart.
-pub(super) fn parts(text: &str) -> Parts<'_> {
-    let none = Parts { block: None, body: text };
+pub(super) fn parts(text: &str) -> FileParts<'_> {
+    let none = FileParts { block: None, body: text };
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return none };
     let begin = first.len();
     let mut at = begin;
     for line in lines {
         if line.trim_end() == "---" {
-            return Parts { block: text.get(begin..at).map(|block| (block, begin)), body: &text[at + line.len()..] };
+            return FileParts {
+                block: text.get(begin..at).map(|block| (block, begin)),
+                body: &text[at + line.len()..],
+            };
         }
         at += line.len();
     }

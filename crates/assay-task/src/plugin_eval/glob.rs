@@ -5,11 +5,11 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathGlob {
     source: String,
-    parts: Vec<Part>,
+    parts: Vec<GlobPart>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum GlobPart {
     Is(char),
     One,
     Name,
@@ -26,11 +26,11 @@ impl PathGlob {
         loop {
             rest = match rest {
                 [] => break,
-                ['*', '*', '/', rest @ ..] => add(&mut parts, Part::Folders, rest),
-                ['*', '*', rest @ ..] => add(&mut parts, Part::Any, rest),
-                ['*', rest @ ..] => add(&mut parts, Part::Name, rest),
-                ['?', rest @ ..] => add(&mut parts, Part::One, rest),
-                [char, rest @ ..] => add(&mut parts, Part::Is(*char), rest),
+                ['*', '*', '/', rest @ ..] => add(&mut parts, GlobPart::Folders, rest),
+                ['*', '*', rest @ ..] => add(&mut parts, GlobPart::Any, rest),
+                ['*', rest @ ..] => add(&mut parts, GlobPart::Name, rest),
+                ['?', rest @ ..] => add(&mut parts, GlobPart::One, rest),
+                [char, rest @ ..] => add(&mut parts, GlobPart::Is(*char), rest),
             };
         }
         Self { source: source.to_owned(), parts }
@@ -56,29 +56,29 @@ impl PathGlob {
     }
 }
 
-fn add<'a>(parts: &mut Vec<Part>, part: Part, rest: &'a [char]) -> &'a [char] {
+fn add<'a>(parts: &mut Vec<GlobPart>, part: GlobPart, rest: &'a [char]) -> &'a [char] {
     parts.push(part);
     rest
 }
 
-fn step(part: Part, before: &[bool], path: &[char]) -> Vec<bool> {
+fn step(part: GlobPart, before: &[bool], path: &[char]) -> Vec<bool> {
     let mut after = vec![false; before.len()];
     let mut open = false;
     for (at, reached) in before.iter().enumerate() {
         let previous = at.checked_sub(1).and_then(|at| path.get(at)).copied();
         let was = at.checked_sub(1).and_then(|at| before.get(at)).copied().unwrap_or(false);
         let is = match part {
-            Part::Is(char) => was && previous == Some(char),
-            Part::One => was && previous.is_some(),
-            Part::Name => {
+            GlobPart::Is(char) => was && previous == Some(char),
+            GlobPart::One => was && previous.is_some(),
+            GlobPart::Name => {
                 open = *reached || (open && previous != Some('/'));
                 open
             }
-            Part::Any => {
+            GlobPart::Any => {
                 open |= *reached;
                 open
             }
-            Part::Folders => {
+            GlobPart::Folders => {
                 let is = *reached || (open && previous == Some('/'));
                 open |= *reached;
                 is
@@ -127,6 +127,8 @@ mod tests {
     #[test]
     fn many_stars_take_no_exponential_time() {
         let glob = PathGlob::new(&"*a".repeat(200));
-        assert!(!glob.matches(&"a".repeat(5_000).replace("aaaaa", "aaaab").repeat(2)[..5_000].replace('b', "/")));
+        assert!(
+            !glob.matches(&"a".repeat(5_000).replace("aaaaa", "aaaab").repeat(2)[..5_000].replace('b', "/"))
+        );
     }
 }

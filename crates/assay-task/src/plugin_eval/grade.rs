@@ -4,8 +4,10 @@
 //! trial of assay or of a run of the original client, and the same rules apply.
 
 use super::case::EvalCase;
-use super::evidence::{CallMade, Evidence, FileState, compact_json};
+use super::evidence::{CallMade, Evidence, FileState};
 use super::grader::{CallPattern, EvalGrader, GraderCheck, GraderTarget, MatchRule};
+use super::pattern::SearchError;
+use super::stringify::compact_json;
 
 /// How many votes a judge gives.
 pub const VOTES: usize = 3;
@@ -168,7 +170,7 @@ fn decide(grader: &EvalGrader, evidence: &Evidence) -> Decision {
         GraderCheck::Regex { target, pattern, rule } => {
             let text = match target_text(target, evidence) {
                 Ok(text) => text,
-                Err(why) => return Decision::failed(why),
+                Err(why) => return Decision::failed(why.to_string()),
             };
             let result = match rule {
                 MatchRule::Contains | MatchRule::NotContains => pattern.find(&text).map(|found| {
@@ -200,20 +202,45 @@ fn found_or_not(found: Option<&str>, target: &GraderTarget) -> String {
     }
 }
 
-/// The text that a grader reads, or why there is none: such a grader fails, whatever it asks for.
-pub fn target_text(target: &GraderTarget, evidence: &Evidence) -> Result<String, String> {
+/// Why there is no text for a grader.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoTargetText {
+    /// The file is not there.
+    #[error("{0} does not exist")]
+    Missing(String),
+    /// It is no regular file, or too large.
+    #[error("cannot read {path}: {why}")]
+    Unreadable {
+        /// Which.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// Calls of mocks, where there are no mocks.
+    #[error("no tool was mocked in this run")]
+    NoMocks,
+}
+
+/// The text that a grader reads.
+///
+/// # Errors
+/// There is none: such a grader fails, whatever it asks for.
+pub fn target_text(target: &GraderTarget, evidence: &Evidence) -> Result<String, NoTargetText> {
     match target {
         GraderTarget::LastMessage => Ok(evidence.last_message.clone()),
         GraderTarget::Trace => Ok(evidence.trace.join("\n")),
         GraderTarget::Files => Ok(evidence.created.iter().cloned().collect::<Vec<_>>().join("\n")),
         GraderTarget::File(path) => match evidence.files.get(path) {
             Some(FileState::Text(text)) => Ok(text.clone()),
-            Some(FileState::Unreadable(why)) => Err(format!("cannot read {path}: {why}")),
-            None => Err(format!("{path} does not exist")),
+            Some(FileState::Unreadable(why)) => {
+                Err(NoTargetText::Unreadable { path: path.clone(), why: why.clone() })
+            }
+            None => Err(NoTargetText::Missing(path.clone())),
         },
         GraderTarget::MockCalls => match &evidence.mock_calls {
             Some(calls) => Ok(calls.join("\n")),
-            None => Err("no tool was mocked in this run".to_owned()),
+            None => Err(NoTargetText::NoMocks),
         },
     }
 }
@@ -223,7 +250,7 @@ fn tool_used(call: &CallPattern, min: u32, max: Option<u32>, evidence: &Evidence
     for made in &evidence.calls {
         match matches_call(call, made) {
             Ok(is_match) => count = count.saturating_add(u32::from(is_match)),
-            Err(why) => return Decision::failed(why),
+            Err(why) => return Decision::failed(why.to_string()),
         }
     }
     let passed = count >= min && max.is_none_or(|max| count <= max);
@@ -232,7 +259,7 @@ fn tool_used(call: &CallPattern, min: u32, max: Option<u32>, evidence: &Evidence
 }
 
 fn tool_order(before: &CallPattern, after: &CallPattern, evidence: &Evidence) -> Decision {
-    let first = |pattern: &CallPattern| -> Result<Option<usize>, String> {
+    let first = |pattern: &CallPattern| -> Result<Option<usize>, SearchError> {
         for (at, made) in evidence.calls.iter().enumerate() {
             if matches_call(pattern, made)? {
                 return Ok(Some(at));
@@ -242,7 +269,7 @@ fn tool_order(before: &CallPattern, after: &CallPattern, evidence: &Evidence) ->
     };
     let (earlier, later) = match (first(before), first(after)) {
         (Ok(earlier), Ok(later)) => (earlier, later),
-        (Err(why), _) | (_, Err(why)) => return Decision::failed(why),
+        (Err(why), _) | (_, Err(why)) => return Decision::failed(why.to_string()),
     };
     match (earlier, later) {
         (None, _) => Decision::failed(format!("before: {} was never called", before.tool)),
@@ -255,16 +282,13 @@ fn tool_order(before: &CallPattern, after: &CallPattern, evidence: &Evidence) ->
     }
 }
 
-fn matches_call(pattern: &CallPattern, made: &CallMade) -> Result<bool, String> {
+fn matches_call(pattern: &CallPattern, made: &CallMade) -> Result<bool, SearchError> {
     if pattern.tool != made.tool {
         return Ok(false);
     }
     match &pattern.input {
         None => Ok(true),
-        Some(input) => {
-            let found = input.find(&compact_json(&made.input));
-            found.map(|found| found.is_some()).map_err(|error| error.to_string())
-        }
+        Some(input) => input.find(&compact_json(&made.input)).map(|found| found.is_some()),
     }
 }
 
@@ -272,7 +296,7 @@ fn judged(grader: &EvalGrader, evidence: &Evidence) -> Decision {
     if let GraderCheck::Llm { focus, .. } = &grader.check
         && let Err(why) = target_text(focus, evidence)
     {
-        return Decision::failed(why);
+        return Decision::failed(why.to_string());
     }
     let Some(replies) = evidence.votes.get(&grader.name) else {
         return Decision::failed("its judge was not asked");

@@ -7,7 +7,7 @@ use assay_diagnostic::{Diagnostic, Severity, escape};
 use assay_syntax::yaml::{Kind, Node, Scalar};
 use serde_json::{Value, json};
 
-use super::fields::{ERROR, EvalFile, Parts, parts};
+use super::fields::{ERROR, EvalFile, FileParts, parts};
 use super::mocks::{Expected, Guard, MockAnswer, MockedServer, MockedTool, Recording};
 use super::read::{pattern, text_of};
 
@@ -192,7 +192,7 @@ fn tools(
     name: &str,
     answers: &dyn Fn(&str) -> Vec<Recording>,
 ) -> Vec<MockedTool> {
-    let Parts { block, body } = parts(text);
+    let FileParts { block, body } = parts(text);
     let map = match block {
         None => Node { kind: Kind::Map(Vec::new()), span: 0..0 },
         Some((block, base)) => match file.mapping(block, base) {

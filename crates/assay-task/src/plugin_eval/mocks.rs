@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::evidence::compact_json;
 use super::pattern::JsPattern;
+use super::stringify::compact_json;
 
 /// A server of which tools are answered from files.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,6 +99,9 @@ pub enum MockReply {
     Unknown(String),
 }
 
+/// A file that an answer inserts is not there.
+struct MissingFixture(String);
+
 impl MockedServer {
     /// Whether it is one of the plugin's servers, which an arm without the plugin does not have.
     pub fn is_of_plugin(&self) -> bool {
@@ -113,14 +116,14 @@ impl MockedServer {
     /// What a tool answers to an input.
     pub fn answer(&self, tool: &MockedTool, input: &Value) -> MockReply {
         for guard in &tool.expect {
-            if let Err(why) = guard.check(input) {
+            if let Some(why) = guard.fault(input) {
                 return MockReply::Abort(why);
             }
         }
         match &tool.answer {
             MockAnswer::Fixed { text, error } => match self.fill(text, input) {
                 Ok(text) => MockReply::Text { text, error: *error },
-                Err(missing) => MockReply::Unknown(format!("{}: no file {missing}", tool.name)),
+                Err(MissingFixture(path)) => MockReply::Unknown(format!("{}: no file {path}", tool.name)),
             },
             MockAnswer::Recorded(recordings) => {
                 let found = recordings.iter().find(|recording| recording.input == *input);
@@ -135,8 +138,8 @@ impl MockedServer {
         }
     }
 
-    /// Replaces what is in double braces. The name of a missing file is the error.
-    fn fill(&self, text: &str, input: &Value) -> Result<String, String> {
+    /// Replaces what is in double braces.
+    fn fill(&self, text: &str, input: &Value) -> Result<String, MissingFixture> {
         let mut filled = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
@@ -150,7 +153,7 @@ impl MockedServer {
                 filled.push_str(&shown(at(input, field)));
             } else if let Some(path) = inner.strip_prefix("file:") {
                 let path = inserted(path, input);
-                filled.push_str(self.fixtures.get(&path).ok_or(path)?);
+                filled.push_str(self.fixtures.get(&path).ok_or(MissingFixture(path))?);
             } else {
                 filled.push_str(&format!("{{{{{inner}}}}}"));
             }
@@ -211,19 +214,18 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 impl Guard {
-    fn check(&self, input: &Value) -> Result<(), String> {
+    /// Why an input violates it.
+    fn fault(&self, input: &Value) -> Option<String> {
         let found = at(input, &self.path);
-        let value = || found.map_or_else(|| "nothing".to_owned(), compact_json);
-        let fault = |wanted: String| Err(format!("{} is {}, and must be {wanted}", self.path, value()));
-        match &self.expected {
-            Expected::Type(name) if found.is_some_and(|value| is_of_type(value, name)) => Ok(()),
-            Expected::Type(name) => fault(format!("of the type {name}")),
+        let wanted = match &self.expected {
+            Expected::Type(name) if found.is_some_and(|value| is_of_type(value, name)) => return None,
+            Expected::Type(name) => format!("of the type {name}"),
             Expected::Pattern(pattern) => {
                 let text = found.and_then(plain_text);
                 match text.map(|text| pattern.find(&text)) {
-                    Some(Ok(Some(_))) => Ok(()),
-                    Some(Err(error)) => Err(format!("{}: {error}", self.path)),
-                    _ => fault(format!("a text that matches /{}/", pattern.source())),
+                    Some(Ok(Some(_))) => return None,
+                    Some(Err(error)) => return Some(format!("{}: {error}", self.path)),
+                    _ => format!("a text that matches /{}/", pattern.source()),
                 }
             }
             // Numbers and truth values are compared by their texts.
@@ -232,12 +234,12 @@ impl Guard {
                     values.iter().any(|value| plain_text(value).as_ref() == Some(&found))
                 }) =>
             {
-                Ok(())
+                return None;
             }
-            Expected::OneOf(values) => {
-                fault(values.iter().map(compact_json).collect::<Vec<_>>().join(" or "))
-            }
-        }
+            Expected::OneOf(values) => values.iter().map(compact_json).collect::<Vec<_>>().join(" or "),
+        };
+        let value = found.map_or_else(|| "nothing".to_owned(), compact_json);
+        Some(format!("{} is {value}, and must be {wanted}", self.path))
     }
 }
 

@@ -14,20 +14,22 @@ mod mock_files;
 mod mocks;
 mod pattern;
 mod read;
+mod stringify;
 mod suite;
 mod task_files;
 #[cfg(test)]
 mod tests;
 
 pub use case::EvalCase;
-pub use evidence::{CallMade, Evidence, FileState, MockedCall, MockedCalls, OpenedSkill, compact_json};
+pub use evidence::{CallMade, Evidence, FileState, MockedCall, MockedCalls, OpenedSkill};
 pub use glob::PathGlob;
 pub use grade::{
-    CaseScores, EvalArm, EvalArms, GraderResult, RunGrades, VOTES, case_scores, grade_run, is_pass_vote,
-    target_text,
+    CaseScores, EvalArm, EvalArms, GraderResult, NoTargetText, RunGrades, VOTES, case_scores, grade_run,
+    is_pass_vote, target_text,
 };
 pub use grader::{CallPattern, EvalGrader, GraderArm, GraderCheck, GraderTarget, MatchRule};
 pub use mocks::{Expected, Guard, MockAnswer, MockReply, MockedServer, MockedTool, Recording};
 pub use pattern::{JsPattern, PATTERN_CAP, PatternError, SEARCH_SECONDS, SearchError, TEXT_CAP};
+pub use stringify::compact_json;
 pub use suite::{EvalPlugin, EvalSuite, EvalSuiteError};
 pub use task_files::{Inexpressible, write_new_folder};

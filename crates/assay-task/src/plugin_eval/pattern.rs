@@ -142,7 +142,7 @@ impl JsPattern {
         Ok(self.search(text, usize::MAX)?.count)
     }
 
-    fn search(&self, text: &str, most: usize) -> Result<Found, SearchError> {
+    fn search(&self, text: &str, most: usize) -> Result<PatternMatches, SearchError> {
         if text.len() > TEXT_CAP {
             return Err(SearchError::Long(text.len()));
         }
@@ -174,19 +174,19 @@ impl JsPattern {
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct PatternMatches {
     first: Option<String>,
     count: usize,
 }
 
-fn matches(regex: &Regex, units: &[u16], is_unicode: bool, most: usize) -> Found {
+fn matches(regex: &Regex, units: &[u16], is_unicode: bool, most: usize) -> PatternMatches {
     let text = |range: std::ops::Range<usize>| String::from_utf16_lossy(units.get(range).unwrap_or_default());
     let ranges: Box<dyn Iterator<Item = std::ops::Range<usize>>> = if is_unicode {
         Box::new(regex.find_from_utf16(units, 0).map(|found| found.range()))
     } else {
         Box::new(regex.find_from_ucs2(units, 0).map(|found| found.range()))
     };
-    let mut found = Found::default();
+    let mut found = PatternMatches::default();
     for range in ranges.take(most) {
         found.count += 1;
         found.first.get_or_insert_with(|| text(range));

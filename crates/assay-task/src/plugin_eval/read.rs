@@ -8,7 +8,7 @@ use assay_fs::read_within;
 use assay_syntax::yaml::{Kind, Node, Scalar};
 
 use super::case::EvalCase;
-use super::fields::{ERROR, EvalFile, Parts, parts};
+use super::fields::{ERROR, EvalFile, FileParts, parts};
 use super::glob::PathGlob;
 use super::grader::{CallPattern, EvalGrader, GraderArm, GraderCheck, GraderTarget, MatchRule};
 use super::mocks::MockedServer;
@@ -179,11 +179,7 @@ impl CaseReader<'_> {
     fn check_graders(&mut self, graders: &[EvalGrader]) {
         if graders.is_empty() && !self.found.iter().any(|found| found.severity == Severity::Error) {
             let hint = "add one as graders/NAME.md, or under `graders` in case.yaml";
-            self.mistake(
-                if self.has("prompt.md") { "prompt.md" } else { "case.yaml" },
-                "no graders",
-                hint,
-            );
+            self.mistake(if self.has("prompt.md") { "prompt.md" } else { "case.yaml" }, "no graders", hint);
         }
         for (at, grader) in graders.iter().enumerate() {
             if graders.iter().take(at).any(|before| before.name == grader.name) {
@@ -248,7 +244,7 @@ impl CaseReader<'_> {
     fn prompt(&mut self, declared: &mut Declared) -> Option<()> {
         let text = text_of(self.dir, Path::new("prompt.md"), &mut self.found)?;
         let mut file = EvalFile::new(&self.dir.join("prompt.md"), &text);
-        let Parts { block, body } = parts(&text);
+        let FileParts { block, body } = parts(&text);
         let root = block.map(|(block, base)| file.mapping(block, base));
         if let Some(Some(root)) = &root {
             let known: Vec<&str> = TOP.iter().chain(&EXECUTION).chain(&UNDOCUMENTED).copied().collect();
@@ -268,7 +264,11 @@ impl CaseReader<'_> {
         if let Some(node) = map.get("schema_version")
             && node.type_1_2() == Some(Scalar::Number)
         {
-            file.error(node.span.start, "`schema_version` is a number, and must be a text", "put it in quotes");
+            file.error(
+                node.span.start,
+                "`schema_version` is a number, and must be a text",
+                "put it in quotes",
+            );
         } else {
             replace(version, file.text(map, "schema_version"));
         }
@@ -281,7 +281,8 @@ impl CaseReader<'_> {
         for other in plugins {
             if self.dir.join(&other).canonicalize().ok() != own || own.is_none() {
                 let at = map.get("plugins").map_or(0, |node| node.span.start);
-                let message = format!("`plugins` names {}, which is not the plugin of this suite", escape(&other));
+                let message =
+                    format!("`plugins` names {}, which is not the plugin of this suite", escape(&other));
                 file.error(at, message, "evaluate plugins one by one");
             }
         }
@@ -370,9 +371,13 @@ impl CaseReader<'_> {
         for path in files {
             let text = text_of(self.dir, &path, &mut self.found)?;
             let mut file = EvalFile::new(&self.dir.join(&path), &text);
-            let Parts { block, body } = parts(&text);
+            let FileParts { block, body } = parts(&text);
             let Some((block, base)) = block else {
-                file.warn(0, "no front matter: claude plugin eval ignores this file", "add one with a `type`");
+                file.warn(
+                    0,
+                    "no front matter: claude plugin eval ignores this file",
+                    "add one with a `type`",
+                );
                 self.found.append(&mut file.found);
                 continue;
             };
@@ -422,7 +427,14 @@ impl CaseReader<'_> {
             "llm" => llm(file, map, body),
             _ => self.baseline(file, map, body),
         }?;
-        Some(EvalGrader { name, weight: weight?, arm, check, file: file.path.clone(), line: file.line(begin) })
+        Some(EvalGrader {
+            name,
+            weight: weight?,
+            arm,
+            check,
+            file: file.path.clone(),
+            line: file.line(begin),
+        })
     }
 
     fn weight(&self, file: &mut EvalFile<'_>, map: &Node) -> Option<f64> {
@@ -450,7 +462,9 @@ impl CaseReader<'_> {
             if let Err(error) = serde_json::from_str::<serde_json::Value>(line) {
                 let message = format!("not JSON: {error}");
                 let mistake = Diagnostic::new(Severity::Error, ERROR, self.dir.join(&path), message);
-                found.push(mistake.at_line(number + 1).hint("a reference is a transcript, with a JSON value a line"));
+                found.push(
+                    mistake.at_line(number + 1).hint("a reference is a transcript, with a JSON value a line"),
+                );
                 break;
             }
         }

@@ -36,35 +36,35 @@ pub enum Inexpressible {
 }
 
 #[derive(Serialize)]
-struct TaskFile<'a> {
+struct CaseTaskToml<'a> {
     version: &'a str,
-    metadata: Metadata<'a>,
-    agent: Seconds,
-    verifier: Seconds,
-    environment: Environment<'a>,
+    metadata: CaseMetadata<'a>,
+    agent: CaseSeconds,
+    verifier: CaseSeconds,
+    environment: CaseEnvironment<'a>,
 }
 
 #[derive(Serialize)]
-struct Metadata<'a> {
+struct CaseMetadata<'a> {
     title: &'a str,
     source_format: &'a str,
     tags: &'a [String],
     required_skills: &'a [String],
-    assay: Own<'a>,
+    assay: CaseLabels<'a>,
 }
 
 #[derive(Serialize)]
-struct Own<'a> {
+struct CaseLabels<'a> {
     few_tests: &'a str,
 }
 
 #[derive(Serialize)]
-struct Seconds {
+struct CaseSeconds {
     timeout_sec: f64,
 }
 
 #[derive(Serialize)]
-struct Environment<'a> {
+struct CaseEnvironment<'a> {
     cpus: u32,
     memory_mb: u32,
     allow_internet: bool,
@@ -181,18 +181,18 @@ fn add_folder(from: &Path, to: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> Re
 }
 
 fn task_toml(case: &EvalCase, skills: &[String]) -> String {
-    let file = TaskFile {
+    let file = CaseTaskToml {
         version: "1.0",
-        metadata: Metadata {
+        metadata: CaseMetadata {
             title: &case.name,
             source_format: "claude plugin eval",
             tags: &case.tags,
             required_skills: skills,
-            assay: Own { few_tests: "the graders of the plugin's case decide" },
+            assay: CaseLabels { few_tests: "the graders of the plugin's case decide" },
         },
-        agent: Seconds { timeout_sec: f64::from(case.timeout_seconds) },
-        verifier: Seconds { timeout_sec: 60.0 },
-        environment: Environment { cpus: 1, memory_mb: 1024, allow_internet: false, env: &case.env },
+        agent: CaseSeconds { timeout_sec: f64::from(case.timeout_seconds) },
+        verifier: CaseSeconds { timeout_sec: 60.0 },
+        environment: CaseEnvironment { cpus: 1, memory_mb: 1024, allow_internet: false, env: &case.env },
     };
     toml::to_string(&file).unwrap_or_default()
 }

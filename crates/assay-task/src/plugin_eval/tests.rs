@@ -100,7 +100,12 @@ fn a_regex_is_searched_in_its_target() {
     check("type: regex\npattern: Moin", &evidence, true, "matched Moin");
     check("type: regex\npattern: moin", &evidence, false, "pattern not found in last_message");
     check("type: regex\npattern: moin\nflags: i", &evidence, true, "matched Moin");
-    check("type: regex\npattern: Hello\nmatch: not_contains", &evidence, true, "pattern not found in last_message");
+    check(
+        "type: regex\npattern: Hello\nmatch: not_contains",
+        &evidence,
+        true,
+        "pattern not found in last_message",
+    );
     check("type: regex\npattern: Moin\nmatch: not_contains", &evidence, false, "matched Moin");
     check("type: regex\npattern: Moin\nmatch: count:2", &evidence, true, "found 2 matches (expected 2)");
     check("type: regex\npattern: Moin\nmatch: \"count:1\"", &evidence, false, "found 2 matches (expected 1)");
@@ -108,8 +113,14 @@ fn a_regex_is_searched_in_its_target() {
     check("type: regex\npattern: '\\\\\"Moin'\ntarget: trace", &evidence, true, "matched \\\"Moin");
     check("type: regex\npattern: 'say \"'\ntarget: trace", &evidence, false, "pattern not found in trace");
     // Paths in order, one a line.
-    check("type: regex\npattern: '^a\\.md\\nz\\.md$'\ntarget: files", &evidence, true, "matched a.md\u{fffd}z.md");
-    let file = |path: &str| format!("type: regex\npattern: content\ntarget: {{ source: file, path: {path} }}");
+    check(
+        "type: regex\npattern: '^a\\.md\\nz\\.md$'\ntarget: files",
+        &evidence,
+        true,
+        "matched a.md\u{fffd}z.md",
+    );
+    let file =
+        |path: &str| format!("type: regex\npattern: content\ntarget: {{ source: file, path: {path} }}");
     check(&file("a.md"), &evidence, true, "matched content");
     check(&file("sub/../a.md"), &evidence, true, "matched content");
     check(&file("b.md"), &evidence, false, "b.md does not exist");
@@ -146,7 +157,12 @@ fn calls_are_counted_by_tool_and_input() {
     check("type: tool_used\ntool: Gl*", &evidence, false, "Gl* called 0x (expected 1..∞)");
     check("type: tool_used\ntool: Bash\nmin: 0", &evidence, true, "Bash called 0x (expected 0..∞)");
     check("type: tool_used\ntool: Bash\nmin: 0\nmax: 0", &evidence, true, "Bash called 0x (expected 0..0)");
-    check("type: tool_used\ntool: Write\nmin: 0\nmax: 0", &evidence, false, "Write called 1x (expected 0..0)");
+    check(
+        "type: tool_used\ntool: Write\nmin: 0\nmax: 0",
+        &evidence,
+        false,
+        "Write called 1x (expected 0..0)",
+    );
 }
 
 #[test]
@@ -165,7 +181,12 @@ fn the_first_calls_decide_an_order() {
     check(&order("Write", "Glob"), &evidence, false, "Write@1 does not precede Glob@0");
     check(&order("Glob", "Glob"), &evidence, false, "Glob@0 does not precede Glob@0");
     let written = |name: &str| format!("{{ tool: Write, input_match: '{name}' }}");
-    check(&order(&written("b\\.txt"), &written("a\\.txt")), &evidence, false, "Write@2 does not precede Write@1");
+    check(
+        &order(&written("b\\.txt"), &written("a\\.txt")),
+        &evidence,
+        false,
+        "Write@2 does not precede Write@1",
+    );
     check(&order(&written("a\\.txt"), &written("b\\.txt")), &evidence, true, "Write@1 precedes Write@2");
     check(&order("Bash", "Glob"), &evidence, false, "before: Bash was never called");
     check(&order("Glob", "Bash"), &evidence, false, "after: Bash was never called");
@@ -183,8 +204,18 @@ fn only_created_files_exist() {
     check(&exists("**/*.md"), &evidence, true, "**/*.md was created");
     check(&exists("*.txt"), &evidence, false, "*.txt was not created");
     check(&exists("seed.md"), &evidence, false, "seed.md was not created");
-    check(&exists("*.txt\nexists: false").replace("\nexists: false'", "'\nexists: false"), &evidence, true, "*.txt was not created");
-    check(&exists("a.md\nexists: false").replace("\nexists: false'", "'\nexists: false"), &evidence, false, "a.md was created");
+    check(
+        &exists("*.txt\nexists: false").replace("\nexists: false'", "'\nexists: false"),
+        &evidence,
+        true,
+        "*.txt was not created",
+    );
+    check(
+        &exists("a.md\nexists: false").replace("\nexists: false'", "'\nexists: false"),
+        &evidence,
+        false,
+        "a.md was created",
+    );
 }
 
 #[test]
@@ -241,9 +272,15 @@ fn graders_that_need_the_plugin_do_not_count_unless_all_do() {
     // Nothing else would be left.
     assert_eq!(run(&[("a-fired", &fired)], both, EvalArm::Without), (1.0, true, named("a-fired")));
     let kept = grader("type: tool_used\ntool: Skill\narm: both\nmin: 0\nmax: 0");
-    assert_eq!(run(&[("a-kept", &kept), ("b-done", &done)], both, EvalArm::With), (0.75, false, named("a-kept b-done")));
+    assert_eq!(
+        run(&[("a-kept", &kept), ("b-done", &done)], both, EvalArm::With),
+        (0.75, false, named("a-kept b-done"))
+    );
     let only = grader("type: regex\npattern: zzz\narm: with-only\nweight: 7");
-    assert_eq!(run(&[("a-only", &only), ("b-done", &done)], both, EvalArm::With), (1.0, true, named("a-only* b-done")));
+    assert_eq!(
+        run(&[("a-only", &only), ("b-done", &done)], both, EvalArm::With),
+        (1.0, true, named("a-only* b-done"))
+    );
 }
 
 #[test]
@@ -296,7 +333,10 @@ fn both_files_of_a_case_are_merged() {
             "evals/group/c/case.yaml",
             "schema_version: \"1.1\"\nname: merged\nruns: 2\ntags: [smoke]\ncontext:\n  scaffold_script: fix.sh\n  add_dirs: [res]\nexecution:\n  prompt: from yaml\n  max_turns: 7\n  env: { EVAL_X: \"1\" }\ngraders:\n  - name: z\n    type: tool_order\n    before: Read\n    after: { tool: Write, input_match: x }\n",
         ),
-        ("evals/group/c/prompt.md", "---\nmax_turns: 8\nallowed_tools: [Read, Skill]\n---\n\nfrom markdown\n"),
+        (
+            "evals/group/c/prompt.md",
+            "---\nmax_turns: 8\nallowed_tools: [Read, Skill]\n---\n\nfrom markdown\n",
+        ),
         ("evals/group/c/graders/a.md", "---\ntype: regex\n---\nok+\n"),
         ("evals/group/c/fix.sh", "true\n"),
         ("evals/group/c/res/x.txt", "x"),
@@ -317,7 +357,8 @@ fn both_files_of_a_case_are_merged() {
 
 #[test]
 fn a_case_without_front_matter_has_defaults() {
-    let case = Plugin::new(&[("evals/hello/prompt.md", "Greet Ada.\n"), ("evals/hello/graders/a.md", OK)]).case();
+    let case =
+        Plugin::new(&[("evals/hello/prompt.md", "Greet Ada.\n"), ("evals/hello/graders/a.md", OK)]).case();
     assert_eq!((case.name.as_str(), case.prompt.as_str()), ("hello", "Greet Ada."));
     assert_eq!((case.runs, case.max_turns, case.timeout_seconds), (3, 10, 300));
     // An empty case.yaml is none.
@@ -348,34 +389,94 @@ fn mistakes_have_a_file_and_a_line() {
     let with_prompt = |text: &'static str, expected: &[&str]| {
         check(&[("evals/bad/prompt.md", text), ("evals/bad/graders/a.md", OK)], expected);
     };
-    with_prompt("---\nruns: 2\nmaxturns: 1\n---\nHi", &["bad/prompt.md:3: error: unknown key `maxturns` of prompt.md"]);
+    with_prompt(
+        "---\nruns: 2\nmaxturns: 1\n---\nHi",
+        &["bad/prompt.md:3: error: unknown key `maxturns` of prompt.md"],
+    );
     with_prompt("---\nruns: 2\n---\n", &["bad/prompt.md:1: error: no prompt"]);
     with_prompt("---\nruns: [1\n---\nHi", &["bad/prompt.md:2: error: invalid YAML: unclosed bracket '['"]);
-    with_prompt("---\nruns: 0\n---\nHi", &["bad/prompt.md:2: error: `runs` is a number, and must be a whole number from 1 to 50"]);
-    with_prompt("---\nenv: { PATH: x }\n---\nHi", &["bad/prompt.md:2: error: `PATH` cannot be set by a case"]);
-    with_prompt("---\nplugins: [../../other]\n---\nHi", &["bad/prompt.md:2: error: `plugins` names ../../other, which is not the plugin of this suite"]);
-    with_prompt("---\nmodel: 4\n---\nHi", &["bad/prompt.md:2: error: `model` is a number, and must be a text"]);
+    with_prompt(
+        "---\nruns: 0\n---\nHi",
+        &["bad/prompt.md:2: error: `runs` is a number, and must be a whole number from 1 to 50"],
+    );
+    with_prompt(
+        "---\nenv: { PATH: x }\n---\nHi",
+        &["bad/prompt.md:2: error: `PATH` cannot be set by a case"],
+    );
+    with_prompt(
+        "---\nplugins: [../../other]\n---\nHi",
+        &["bad/prompt.md:2: error: `plugins` names ../../other, which is not the plugin of this suite"],
+    );
+    with_prompt(
+        "---\nmodel: 4\n---\nHi",
+        &["bad/prompt.md:2: error: `model` is a number, and must be a text"],
+    );
     check(&[("evals/bad/prompt.md", "Hi")], &["bad/prompt.md:1: error: no graders"]);
 
     with_grader("---\npattern: x\n---\n", &["bad/graders/g.md:2: error: a grader without a `type`"]);
     with_grader("---\ntype: nope\n---\n", &["bad/graders/g.md:2: error: unknown type of grader `nope`"]);
     with_grader("---\ntype: regex\n---\n", &["bad/graders/g.md:2: error: `pattern` is missing"]);
-    with_grader("---\ntype: regex\npattern: 4821\n---\n", &["bad/graders/g.md:3: error: `pattern` is a number, and must be a text"]);
-    with_grader("---\ntype: regex\n\npattern: \"(\"\n---\n", &["bad/graders/g.md:4: error: invalid JavaScript pattern: Unbalanced parenthesis"]);
-    with_grader("---\ntype: regex\npattern: (?i)ok\n---\n", &["bad/graders/g.md:3: error: invalid JavaScript pattern: Invalid group modifier"]);
-    with_grader("---\ntype: regex\npattern: a\nflags: y\n---\n", &["bad/graders/g.md:3: error: unsupported flag 'y': supported are d, g, i, m, s, u and v"]);
-    with_grader("---\ntype: regex\npattern: a\nmatch: count:x\n---\n", &["bad/graders/g.md:4: error: `match` must be contains, not_contains or \"count:N\""]);
-    with_grader("---\ntype: regex\npattern: a\ntarget: nope\n---\n", &["bad/graders/g.md:4: error: unknown `target`"]);
-    with_grader("---\ntype: regex\npattern: a\ntarget: { source: file, path: ../x }\n---\n", &["bad/graders/g.md:4: error: ../x leaves the work folder"]);
-    with_grader("---\ntype: regex\npattern: a\nfocus: trace\n---\n", &["bad/graders/g.md:4: error: unknown key `focus` of a grader of the type regex"]);
-    with_grader("---\ntype: regex\npattern: a\nweight: 0\n---\n", &["bad/graders/g.md:4: error: `weight` is a number, and must be a number above 0"]);
-    with_grader("---\ntype: regex\npattern: a\narm: without\n---\n", &["bad/graders/g.md:4: error: `arm` must be with-only or both"]);
-    with_grader("---\ntype: tool_used\ntool: A\nmin: -1\n---\n", &["bad/graders/g.md:4: error: `min` is a number, and must be a whole number of at least 0"]);
-    with_grader("---\ntype: tool_order\nbefore: A\n---\n", &["bad/graders/g.md:2: error: `after` is missing"]);
-    with_grader("---\ntype: file_exists\npath: a\nexists: maybe\n---\n", &["bad/graders/g.md:4: error: `exists` is text, and must be true or false"]);
+    with_grader(
+        "---\ntype: regex\npattern: 4821\n---\n",
+        &["bad/graders/g.md:3: error: `pattern` is a number, and must be a text"],
+    );
+    with_grader(
+        "---\ntype: regex\n\npattern: \"(\"\n---\n",
+        &["bad/graders/g.md:4: error: invalid JavaScript pattern: Unbalanced parenthesis"],
+    );
+    with_grader(
+        "---\ntype: regex\npattern: (?i)ok\n---\n",
+        &["bad/graders/g.md:3: error: invalid JavaScript pattern: Invalid group modifier"],
+    );
+    with_grader(
+        "---\ntype: regex\npattern: a\nflags: y\n---\n",
+        &["bad/graders/g.md:3: error: unsupported flag 'y': supported are d, g, i, m, s, u and v"],
+    );
+    with_grader(
+        "---\ntype: regex\npattern: a\nmatch: count:x\n---\n",
+        &["bad/graders/g.md:4: error: `match` must be contains, not_contains or \"count:N\""],
+    );
+    with_grader(
+        "---\ntype: regex\npattern: a\ntarget: nope\n---\n",
+        &["bad/graders/g.md:4: error: unknown `target`"],
+    );
+    with_grader(
+        "---\ntype: regex\npattern: a\ntarget: { source: file, path: ../x }\n---\n",
+        &["bad/graders/g.md:4: error: ../x leaves the work folder"],
+    );
+    with_grader(
+        "---\ntype: regex\npattern: a\nfocus: trace\n---\n",
+        &["bad/graders/g.md:4: error: unknown key `focus` of a grader of the type regex"],
+    );
+    with_grader(
+        "---\ntype: regex\npattern: a\nweight: 0\n---\n",
+        &["bad/graders/g.md:4: error: `weight` is a number, and must be a number above 0"],
+    );
+    with_grader(
+        "---\ntype: regex\npattern: a\narm: without\n---\n",
+        &["bad/graders/g.md:4: error: `arm` must be with-only or both"],
+    );
+    with_grader(
+        "---\ntype: tool_used\ntool: A\nmin: -1\n---\n",
+        &["bad/graders/g.md:4: error: `min` is a number, and must be a whole number of at least 0"],
+    );
+    with_grader(
+        "---\ntype: tool_order\nbefore: A\n---\n",
+        &["bad/graders/g.md:2: error: `after` is missing"],
+    );
+    with_grader(
+        "---\ntype: file_exists\npath: a\nexists: maybe\n---\n",
+        &["bad/graders/g.md:4: error: `exists` is text, and must be true or false"],
+    );
     with_grader("---\ntype: llm\n---\n", &["bad/graders/g.md:2: error: `criteria` is missing"]);
-    with_grader("---\ntype: baseline\nbaseline_file: no.jsonl\n---\nc", &["bad/graders/g.md:3: error: no.jsonl is not a file of the case"]);
-    with_grader("---\ntype: baseline\nbaseline_file: ../x\n---\nc", &["bad/graders/g.md:3: error: ../x leaves the folder of the case"]);
+    with_grader(
+        "---\ntype: baseline\nbaseline_file: no.jsonl\n---\nc",
+        &["bad/graders/g.md:3: error: no.jsonl is not a file of the case"],
+    );
+    with_grader(
+        "---\ntype: baseline\nbaseline_file: ../x\n---\nc",
+        &["bad/graders/g.md:3: error: ../x leaves the folder of the case"],
+    );
     check(
         &[
             ("evals/bad/prompt.md", "Hi"),
@@ -385,23 +486,51 @@ fn mistakes_have_a_file_and_a_line() {
         &["bad/r.jsonl:2: error: not JSON: expected ident at line 1 column 2"],
     );
     check(
-        &[("evals/bad/prompt.md", "Hi"), ("evals/bad/graders/a.md", OK), ("evals/bad/graders/b.md", "just text")],
+        &[
+            ("evals/bad/prompt.md", "Hi"),
+            ("evals/bad/graders/a.md", OK),
+            ("evals/bad/graders/b.md", "just text"),
+        ],
         &["bad/graders/b.md:1: warning: no front matter: claude plugin eval ignores this file"],
     );
     let yaml = |text: &'static str, expected: &[&str]| check(&[("evals/bad/case.yaml", text)], expected);
-    yaml("execution: { prompt: Hi }\nname: x\ngraders: [{ name: a, type: regex, pattern: x }]\n", &["bad/case.yaml:1: error: `schema_version` is missing"]);
-    yaml("schema_version: 1.1\nname: x\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n", &[
-        "bad/case.yaml:1: error: `schema_version` is a number, and must be a text",
-        "bad/case.yaml:1: error: `schema_version` is missing",
-    ]);
-    yaml("schema_version: \"2.0\"\nname: x\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n", &["bad/case.yaml:1: error: schema_version \"2.0\" is not supported"]);
-    yaml("schema_version: \"1.1\"\nname: x\nexecution: { prompt: Hi }\ngraders:\n  - { type: regex, pattern: x }\n", &["bad/case.yaml:5: error: a grader without a `name`"]);
-    yaml("schema_version: \"1.1\"\nname: good\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n", &["good/prompt.md:1: error: another case is called `good`, too"]);
-    yaml("schema_version: \"1.1\"\nname: x\nbogus: 1\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n", &["bad/case.yaml:3: warning: `bogus` is no key of case.yaml and has no effect"]);
-    yaml("schema_version: \"1.1\"\nname: x\ncontext: { scaffold_script: no.sh }\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n", &["bad/case.yaml:3: error: no.sh is not a file of the case"]);
+    yaml(
+        "execution: { prompt: Hi }\nname: x\ngraders: [{ name: a, type: regex, pattern: x }]\n",
+        &["bad/case.yaml:1: error: `schema_version` is missing"],
+    );
+    yaml(
+        "schema_version: 1.1\nname: x\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n",
+        &[
+            "bad/case.yaml:1: error: `schema_version` is a number, and must be a text",
+            "bad/case.yaml:1: error: `schema_version` is missing",
+        ],
+    );
+    yaml(
+        "schema_version: \"2.0\"\nname: x\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n",
+        &["bad/case.yaml:1: error: schema_version \"2.0\" is not supported"],
+    );
+    yaml(
+        "schema_version: \"1.1\"\nname: x\nexecution: { prompt: Hi }\ngraders:\n  - { type: regex, pattern: x }\n",
+        &["bad/case.yaml:5: error: a grader without a `name`"],
+    );
+    yaml(
+        "schema_version: \"1.1\"\nname: good\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n",
+        &["good/prompt.md:1: error: another case is called `good`, too"],
+    );
+    yaml(
+        "schema_version: \"1.1\"\nname: x\nbogus: 1\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n",
+        &["bad/case.yaml:3: warning: `bogus` is no key of case.yaml and has no effect"],
+    );
+    yaml(
+        "schema_version: \"1.1\"\nname: x\ncontext: { scaffold_script: no.sh }\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n",
+        &["bad/case.yaml:3: error: no.sh is not a file of the case"],
+    );
     check(
         &[
-            ("evals/bad/case.yaml", "schema_version: \"1.1\"\nname: x\ngraders:\n  - { name: a, type: regex, pattern: x }\n"),
+            (
+                "evals/bad/case.yaml",
+                "schema_version: \"1.1\"\nname: x\ngraders:\n  - { name: a, type: regex, pattern: x }\n",
+            ),
             ("evals/bad/prompt.md", "Hi"),
             ("evals/bad/graders/a.md", OK),
         ],
@@ -447,8 +576,14 @@ fn mocks_answer_from_files() {
         ("evals/mocks/tracker/fixtures/low.txt", "LOW"),
         ("evals/mocks/tracker/boom.md", "---\nerror: true\n---\nno such thing\n"),
         ("evals/mocks/tracker/ask.md", "---\ntype: agent\n---\nYou answer.\n"),
-        ("evals/mocks/.replay/tracker/ask-0a1b.json", r#"{"input":{"q":1},"output":"{\"answer\": 42}","verdict":"ok"}"#),
-        ("evals/mocks/tracker/_tools.json", r#"{"tools":[{"name":"boom","description":"Explodes.","inputSchema":{"type":"object","properties":{}}}]}"#),
+        (
+            "evals/mocks/.replay/tracker/ask-0a1b.json",
+            r#"{"input":{"q":1},"output":"{\"answer\": 42}","verdict":"ok"}"#,
+        ),
+        (
+            "evals/mocks/tracker/_tools.json",
+            r#"{"tools":[{"name":"boom","description":"Explodes.","inputSchema":{"type":"object","properties":{}}}]}"#,
+        ),
         ("evals/c/mocks/tracker/boom.md", "calm\n"),
     ]);
     let case = plugin.case();
@@ -458,17 +593,30 @@ fn mocks_answer_from_files() {
     let answer = |tool: usize, input: Value| server.answer(&server.tools[tool], &input);
     let text = |text: &str| MockReply::Text { text: text.to_owned(), error: false };
     assert_eq!(answer(0, json!({ "q": 1 })), text("{\"answer\": 42}"));
-    assert_eq!(answer(0, json!({ "q": 2 })), MockReply::Unknown("ask: no recorded answer for {\"q\":2}".to_owned()));
+    assert_eq!(
+        answer(0, json!({ "q": 2 })),
+        MockReply::Unknown("ask: no recorded answer for {\"q\":2}".to_owned())
+    );
     // The case's own file replaces that of the suite.
     assert_eq!(answer(1, json!({})), text("calm"));
     let good = json!({ "title": "T", "priority": "low", "meta": { "id": "A1" } });
     assert_eq!(answer(2, good.clone()), text("Created T FIX LOW {\"id\":\"A1\"}"));
     let urgent = json!({ "title": "T", "priority": "urgent", "meta": { "id": "A1" } });
-    assert_eq!(answer(2, urgent.clone()), MockReply::Abort("priority is \"urgent\", and must be \"low\" or \"high\"".to_owned()));
-    assert_eq!(answer(2, json!({ "priority": "low" })), MockReply::Abort("title is nothing, and must be of the type string".to_owned()));
+    assert_eq!(
+        answer(2, urgent.clone()),
+        MockReply::Abort("priority is \"urgent\", and must be \"low\" or \"high\"".to_owned())
+    );
+    assert_eq!(
+        answer(2, json!({ "priority": "low" })),
+        MockReply::Abort("title is nothing, and must be of the type string".to_owned())
+    );
 
     let of = |input: &Value| {
-        let made = MockedCall { server: "plugin_p_tracker".to_owned(), tool: "create".to_owned(), input: input.clone() };
+        let made = MockedCall {
+            server: "plugin_p_tracker".to_owned(),
+            tool: "create".to_owned(),
+            input: input.clone(),
+        };
         let trajectory = trajectory(&[("Moin ok", &[])]);
         let mocked = MockedCalls { servers: &case.mocks, calls: &[made] };
         Evidence::of_trajectory(&trajectory, &[], &mocked)
@@ -479,7 +627,8 @@ fn mocks_answer_from_files() {
     assert_eq!(evidence.calls[0].tool, "mcp__plugin_p_tracker__create");
     // Graders of mocked calls do not count in both arms.
     let grades = grade_run(&case, &evidence, EvalArms::WithAndWithout, EvalArm::With);
-    let counted: Vec<(bool, bool)> = grades.graders.iter().map(|grader| (grader.passed, grader.scored)).collect();
+    let counted: Vec<(bool, bool)> =
+        grades.graders.iter().map(|grader| (grader.passed, grader.scored)).collect();
     assert_eq!((grades.score, counted), (1.0, vec![(true, false), (true, true)]));
     let without = grade_run(&case, &evidence, EvalArms::WithAndWithout, EvalArm::Without);
     assert_eq!(without.graders.len(), 1);
@@ -494,14 +643,38 @@ fn mistakes_of_mocks_have_a_line() {
         let plugin = Plugin::new(&[("evals/c/prompt.md", "Hi"), ("evals/c/graders/a.md", OK), (path, text)]);
         assert_eq!(plugin.found(), expected, "{path}");
     };
-    check("evals/mocks/s/t.md", "---\nexpects: {}\n---\nx", &["mocks/s/t.md:2: error: unknown key `expects` of a mock"]);
-    check("evals/mocks/s/t.md", "---\ntype: dynamic\n---\nx", &["mocks/s/t.md:2: error: unknown type of mock `dynamic`"]);
-    check("evals/mocks/s/t.md", "---\nexpect:\n  a: /(/\n---\nx", &["mocks/s/t.md:3: error: invalid JavaScript pattern: Unbalanced parenthesis"]);
-    check("evals/mocks/s/_server.md", "---\ntype: agent\n---\nx", &["mocks/s/_server.md:2: error: `_server.md` lists no `tools`"]);
-    check("evals/mocks/s/_tools.json", "{\n]", &["mocks/s/_tools.json:2: error: not JSON: key must be a string at line 2 column 1"]);
+    check(
+        "evals/mocks/s/t.md",
+        "---\nexpects: {}\n---\nx",
+        &["mocks/s/t.md:2: error: unknown key `expects` of a mock"],
+    );
+    check(
+        "evals/mocks/s/t.md",
+        "---\ntype: dynamic\n---\nx",
+        &["mocks/s/t.md:2: error: unknown type of mock `dynamic`"],
+    );
+    check(
+        "evals/mocks/s/t.md",
+        "---\nexpect:\n  a: /(/\n---\nx",
+        &["mocks/s/t.md:3: error: invalid JavaScript pattern: Unbalanced parenthesis"],
+    );
+    check(
+        "evals/mocks/s/_server.md",
+        "---\ntype: agent\n---\nx",
+        &["mocks/s/_server.md:2: error: `_server.md` lists no `tools`"],
+    );
+    check(
+        "evals/mocks/s/_tools.json",
+        "{\n]",
+        &["mocks/s/_tools.json:2: error: not JSON: key must be a string at line 2 column 1"],
+    );
     check("evals/mocks/.replay/s/t-1.json", "{}", &[]);
     let agent = "---\ntype: agent\n---\nYou answer.";
-    check("evals/mocks/s/t.md", agent, &["mocks/s/t.md:2: warning: `t` has no recorded answers in mocks/.replay"]);
+    check(
+        "evals/mocks/s/t.md",
+        agent,
+        &["mocks/s/t.md:2: warning: `t` has no recorded answers in mocks/.replay"],
+    );
 }
 
 /// A server that the plugin does not declare is there without the plugin too, under its own name, so that a grader of its calls
@@ -564,13 +737,17 @@ fn trajectory(steps: &[(&str, &[(&str, Value)])]) -> assay_trace::Trajectory {
 #[test]
 fn the_work_of_any_agent_is_evidence() {
     let commands = json!({ "command": "mcp-call plugin_p_s t '{}' && mcp-call plugin_p_s t" });
-    let steps: &[(&str, &[(&str, Value)])] =
-        &[("", &[("bash", json!({ "command": "cat skills/greet/SKILL.md" }))]), ("I call.", &[("bash", commands)]), ("Moin.", &[])];
+    let steps: &[(&str, &[(&str, Value)])] = &[
+        ("", &[("bash", json!({ "command": "cat skills/greet/SKILL.md" }))]),
+        ("I call.", &[("bash", commands)]),
+        ("Moin.", &[]),
+    ];
     let trajectory = trajectory(steps);
     let opened = [OpenedSkill { name: "greet".to_owned(), step: 2 }];
     let made = || MockedCall { server: "plugin_p_s".to_owned(), tool: "t".to_owned(), input: json!({}) };
     let calls = [made(), made()];
-    let evidence = Evidence::of_trajectory(&trajectory, &opened, &MockedCalls { servers: &[], calls: &calls });
+    let evidence =
+        Evidence::of_trajectory(&trajectory, &opened, &MockedCalls { servers: &[], calls: &calls });
     let tools: Vec<&str> = evidence.calls.iter().map(|call| call.tool.as_str()).collect();
     assert_eq!(tools, ["bash", "Bash", "Skill", "bash", "Bash", "mcp__plugin_p_s__t", "mcp__plugin_p_s__t"]);
     assert_eq!(evidence.calls[2].input, json!({ "skill": "greet" }));
@@ -585,7 +762,11 @@ fn the_work_of_any_agent_is_evidence() {
 #[ignore = "needs shared data"]
 fn the_public_example_is_read() {
     let suite = EvalSuite::load(&assay_test::shared("data/results/plugin-eval/plugin")).unwrap();
-    assert!(suite.diagnostics.iter().all(|found| found.severity < Severity::Warning), "{:?}", suite.diagnostics);
+    assert!(
+        suite.diagnostics.iter().all(|found| found.severity < Severity::Warning),
+        "{:?}",
+        suite.diagnostics
+    );
     assert_eq!(suite.plugin.skills, [PathBuf::from("skills/greet")]);
     assert_eq!(suite.cases[0].name, "hello");
 }

@@ -239,7 +239,9 @@ impl<'a> Root<'a> {
         let doubles = match (doubles::read(self.dir)?, mocked.is_empty()) {
             (None, true) => return Ok(None),
             (None, false) => Doubles { mcp: mocked, ..Doubles::default() },
-            (Some(doubles), _) => Doubles { mcp: doubles.mcp.iter().cloned().chain(mocked).collect(), ..doubles },
+            (Some(doubles), _) => {
+                Doubles { mcp: doubles.mcp.iter().cloned().chain(mocked).collect(), ..doubles }
+            }
         };
         let servers = &config.environment.mcp_servers;
         if let Some(mock) = doubles.mcp.iter().find(|mock| servers.iter().any(|own| own.name == mock.name)) {

@@ -56,7 +56,13 @@ enum GraderTextKind {
 
 impl GraderText {
     /// For a grader that is decided by a text.
-    pub(crate) fn llm(name: String, criteria: &str, focus: &GraderTarget, text: &str, trace: &[String]) -> Self {
+    pub(crate) fn llm(
+        name: String,
+        criteria: &str,
+        focus: &GraderTarget,
+        text: &str,
+        trace: &[String],
+    ) -> Self {
         let text = if *focus == GraderTarget::Trace { excerpt(trace) } else { cut(text) };
         let focus = match focus {
             GraderTarget::File(path) => format!("file {path}"),
@@ -80,12 +86,14 @@ impl GraderText {
     fn request(&self) -> Result<Request, &str> {
         let text = match &self.kind {
             GraderTextKind::Failed(why) => return Err(why),
-            GraderTextKind::Llm { criteria, focus, text } => {
-                question(criteria, &[(focus, text)], "Does what the agent left meet the criterion?")
-            }
+            GraderTextKind::Llm { criteria, focus, text } => question(
+                criteria,
+                &[(focus.as_str(), text.as_str())],
+                "Does what the agent left meet the criterion?",
+            ),
             GraderTextKind::Baseline { criteria, reference, text } => question(
                 criteria,
-                &[("reference run", reference), ("run", text)],
+                &[("reference run", reference.as_str()), ("run", text.as_str())],
                 "Does the run meet the criterion at least as well as the reference run?",
             ),
         };
@@ -157,7 +165,7 @@ pub(super) fn judge_by_votes(
             }
         };
         let votes: Vec<bool> = replies.iter().map(|(_, text)| is_pass_vote(text)).collect();
-        decided.push(Decided { item, votes, reason });
+        decided.push(VotedGrader { item, votes, reason });
         exchanges.push(exchange(item, text, &replies));
     }
     let judgement = judgement(rubric, &decided, tests, panel, account).ok_or(JudgeError::NoScore)?;
@@ -204,14 +212,14 @@ impl Voters<'_> {
 }
 
 /// A grader, and how judges voted on it.
-struct Decided<'a> {
+struct VotedGrader<'a> {
     item: &'a Item,
     votes: Vec<bool>,
     /// Why it was not asked.
     reason: String,
 }
 
-impl Decided<'_> {
+impl VotedGrader<'_> {
     fn passes(&self) -> bool {
         2 * self.votes.iter().filter(|vote| **vote).count() > self.votes.len()
     }
@@ -242,7 +250,7 @@ impl Decided<'_> {
 /// The judgement that follows from votes: the weighted share of all graders that passed. `None` if there are none.
 fn judgement(
     rubric: &Rubric,
-    decided: &[Decided<'_>],
+    decided: &[VotedGrader<'_>],
     tests: Option<f64>,
     panel: &Panel,
     account: JudgeAccount,

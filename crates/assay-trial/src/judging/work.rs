@@ -145,7 +145,8 @@ pub fn judge_work(
             }),
             replies: Vec::new(),
         };
-        let task = JudgeTask { attempt, texts: &texts, number, case: &case, request: &request, is_vote: false };
+        let task =
+            JudgeTask { attempt, texts: &texts, number, case: &case, request: &request, is_vote: false };
         for judge in &panel.judges {
             for repeat in 1..=panel.spec.repeats {
                 let reply = answer_request(judge, &task, repeat, panel, context, &mut account)?;

@@ -57,7 +57,8 @@ impl Attempt<'_> {
         }
         let decided: Vec<&GraderResult> =
             grades.graders.iter().filter(|result| !is_judged(case, result)).collect();
-        findings.ctrf = Some(json!({ "tests": decided.iter().map(|result| check(result)).collect::<Vec<_>>() }));
+        findings.ctrf =
+            Some(json!({ "tests": decided.iter().map(|result| check(result)).collect::<Vec<_>>() }));
         self.write_json(GRADERS, &document(case, &grades, &evidence))?;
         findings.reward = reward(&decided, evidence.aborted.is_some());
         findings.no_reward = evidence.aborted.filter(|_| findings.reward.is_some());
@@ -91,7 +92,8 @@ impl Attempt<'_> {
     /// The calls of mocked tools, from the log.
     fn mocked_calls(&self) -> Result<Vec<MockedCall>, Broken> {
         let read = read_beneath_up_to(self.folder, Path::new(doubles::LOG), LOG_CAP);
-        let content = read.map_err(|error| Broken::harness(format!("cannot read {}: {error}", doubles::LOG)))?;
+        let content =
+            read.map_err(|error| Broken::harness(format!("cannot read {}: {error}", doubles::LOG)))?;
         let text = content.map(|content| String::from_utf8_lossy(&content.bytes).into_owned());
         let lines = text.iter().flat_map(|text| text.lines());
         Ok(lines.filter_map(|line| mocked_call(&serde_json::from_str(line).ok()?)).collect())
@@ -146,11 +148,7 @@ fn is_judged(case: &EvalCase, result: &GraderResult) -> bool {
 
 /// The weighted share of those that count and passed. `None` if none of them counts.
 fn reward(decided: &[&GraderResult], is_aborted: bool) -> Option<Reward> {
-    let of = |value: f64| Reward {
-        value,
-        keys: [("reward".to_owned(), value)].into(),
-        ..Reward::default()
-    };
+    let of = |value: f64| Reward { value, keys: [("reward".to_owned(), value)].into(), ..Reward::default() };
     if is_aborted {
         return Some(of(0.0));
     }
@@ -199,7 +197,7 @@ fn judged_texts(case: &EvalCase, grades: &RunGrades, evidence: &Evidence) -> Vec
         match &grader.check {
             GraderCheck::Llm { criteria, focus } => match target_text(focus, evidence) {
                 Ok(text) => GraderText::llm(name, criteria, focus, &text, &evidence.trace),
-                Err(why) => GraderText::failed(name, why),
+                Err(why) => GraderText::failed(name, why.to_string()),
             },
             GraderCheck::Baseline { criteria, reference } => {
                 GraderText::baseline(name, criteria, reference, &evidence.trace)

@@ -53,7 +53,8 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
     if let Some(folder) = path.parent() {
         create_folder(folder)?;
     }
-    fs::write(path, bytes).map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
+    fs::write(path, bytes)
+        .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Whether a file of a case decides or shows what is expected.

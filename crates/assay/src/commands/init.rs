@@ -2,14 +2,16 @@
 
 mod ci;
 mod files;
-mod plugin;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::{chain, counted};
 use assay_gate::scaffold::escape_toml;
 use assay_report::shell_word;
 use assay_skill::Package;
+use assay_task::plugin_eval::write_new_folder;
+use assay_trial::make_plugin_experiment;
 
 use self::files::{ignore_store, write};
 use crate::args::init::{InitArgs, InitWhat};
@@ -25,7 +27,7 @@ const SOLUTION: &str = include_str!("../templates/solve.sh");
 
 pub(crate) fn run(args: InitArgs, ui: &Ui) -> Result<Status, Failure> {
     match args.what {
-        InitWhat::Experiment { dir, from_plugin: Some(plugin) } => return plugin::run(&dir, &plugin, ui),
+        InitWhat::Experiment { dir, from_plugin: Some(plugin) } => return experiment_of(&dir, &plugin, ui),
         InitWhat::Experiment { dir, from_plugin: None } => experiment(&dir, ui)?,
         InitWhat::Ci { dir, experiment, revision } => {
             ci::run(&dir, experiment.as_deref(), revision.as_deref(), ui)?;
@@ -59,6 +61,30 @@ fn experiment(dir: &Path, ui: &Ui) -> Result<(), Failure> {
         at("experiment.toml")
     ));
     Ok(())
+}
+
+/// Writes an experiment from the suite of a plugin.
+fn experiment_of(dir: &Path, plugin: &Path, ui: &Ui) -> Result<Status, Failure> {
+    let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let name = run_name(&absolute.file_name().unwrap_or_default().to_string_lossy());
+    let made = make_plugin_experiment(&absolute, &name, plugin)
+        .map_err(|error| Failure::bad_input(chain(&error)).hint(error.hint()))?;
+    made.notes.iter().for_each(|note| ui.note(note));
+    if made.tasks.is_empty() {
+        return Err(Failure::bad_input("no case can be used").hint("correct the cases that are named above"));
+    }
+    let file = dir.join("experiment.toml");
+    write(&file, &made.experiment, false, ui)?;
+    for task in &made.tasks {
+        let folder = dir.join("tasks").join(&task.name);
+        write_new_folder(&folder, &task.files).map_err(|error| Failure::bad_input(chain(&error)))?;
+        ui.out(&format!("{}/\n", folder.display()))?;
+    }
+    ignore_store(dir, ui)?;
+    ui.note(&format!("{} written, {} left out", counted(made.tasks.len(), "case", "cases"), made.left_out));
+    let file = file.strip_prefix(".").unwrap_or(&file).to_string_lossy();
+    ui.note(&format!("next: set the model in {file}, then `assay run {}`", shell_word(&file)));
+    Ok(if made.left_out > 0 { Status::DidNotHold } else { Status::Done })
 }
 
 fn task(skill: &Path, out: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
@@ -104,45 +130,4 @@ fn run_name(name: &str) -> String {
         .take(80)
         .collect();
     if name.starts_with(|c: char| c.is_ascii_alphanumeric()) { name } else { "experiment".to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    /// Tasks that assay writes have one reward of the name `reward`, and a report of their checks.
-    #[test]
-    fn verifiers_of_written_tasks_write_the_reward_and_their_checks() {
-        let check = |script: &str, result: Option<&str>, passed: bool, name: &str| {
-            let folder = tempfile::tempdir().unwrap();
-            let path = |name: &str| folder.path().join(name);
-            fs::create_dir(path("app")).unwrap();
-            fs::create_dir(path("logs")).unwrap();
-            if let Some(text) = result {
-                fs::write(path("app/result.txt"), text).unwrap();
-            }
-            let place = |name: &str| path(name).display().to_string();
-            let script = script.replace("/logs/verifier", &place("logs")).replace("/app", &place("app"));
-            assert!(Command::new("bash").args(["-c", &script]).status().unwrap().success());
-            let read = |name: &str| -> Value {
-                serde_json::from_str(&fs::read_to_string(path("logs").join(name)).unwrap()).unwrap()
-            };
-            assert_eq!(read("reward.json"), json!({ "reward": u8::from(passed) }), "{result:?}");
-            let status = if passed { "passed" } else { "failed" };
-            let tests = json!([{ "name": name, "status": status }]);
-            assert_eq!(read("ctrf.json")["results"]["tests"], tests, "{result:?}");
-        };
-        let skeleton = |result, passed| check(TEST, result, passed, "result.txt has the expected result");
-        skeleton(Some("the expected result\n"), true);
-        skeleton(Some("another\n"), false);
-        skeleton(None, false);
-        let requests = include_str!("../../../assay-draft/templates/requests-test.sh");
-        check(requests, Some("anything"), true, "there is a result");
-        check(requests, Some(""), false, "there is a result");
-        check(requests, None, false, "there is a result");
-    }
 }

@@ -291,7 +291,8 @@ impl Answers {
         arguments: &Map<String, Value>,
     ) -> ToolResult {
         let input = Value::Object(arguments.clone());
-        let reply = server.tools.iter().find(|tool| tool.name == name).map(|tool| server.answer(tool, &input));
+        let reply =
+            server.tools.iter().find(|tool| tool.name == name).map(|tool| server.answer(tool, &input));
         let is_known = matches!(reply, Some(MockReply::Text { .. } | MockReply::Abort(_)));
         let result = match reply {
             Some(MockReply::Text { text, error }) => ToolResult::Text(text, error),
@@ -299,7 +300,9 @@ impl Answers {
                 ToolResult::Text(format!("{name}: the call is not what the case expects: {why}"), true)
             }
             Some(MockReply::Unknown(why)) => ToolResult::Text(why, true),
-            None => ToolResult::NoTool(format!("the MCP server `{}` has no tool `{name}`", server.public_name)),
+            None => {
+                ToolResult::NoTool(format!("the MCP server `{}` has no tool `{name}`", server.public_name))
+            }
         };
         self.log.add(Call {
             double: "mcp",
