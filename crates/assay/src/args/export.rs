@@ -131,7 +131,7 @@ pub(crate) struct ExportRubricArgs {
 ///
 /// Writes a folder for each task that the format can express: a task that a rubric alone grades, whose environment is
 /// no more than files and MCP servers with recorded results. Items become graders whose weights give the rubric's
-/// score. The other tasks are listed with the reason; the exit status is then 1.
+/// score. Other tasks are listed with the reason; the exit status is 1.
 ///
 /// The client runs scaffold scripts and grants tools such as Write only if its options say so.
 #[derive(Debug, clap::Args)]

@@ -43,9 +43,16 @@ fn tasks_are_exported_or_left_out_with_a_reason() {
         ran.stdout,
         "house/evals/summary\n\nNext: claude plugin eval house --scaffold --allow-tools Write Edit\n"
     );
-    insta::assert_snapshot!(ran.stderr, @"");
+    insta::assert_snapshot!(ran.stderr, @"
+    summary: a run has the programs of its machine, not those of debian:12-slim
+    summary: a run ends after 3600 s, the most that the client allows; the task has no limit
+    left out: tested: its tests are a program (tests/test.sh): graders execute none
+    ");
     let again = lab.assay(&EXPORT).ended(2);
-    insta::assert_snapshot!(again.stderr, @"");
+    insta::assert_snapshot!(again.stderr, @"
+    error: house/evals/summary exists
+      hint: remove it, or choose another folder with `--out`
+    ");
     let json = lab.assay(&[
         "export",
         "plugin-eval",
