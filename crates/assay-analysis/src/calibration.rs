@@ -20,8 +20,14 @@ pub struct CalibrationSet {
 pub struct CalibrationItem {
     /// Whether it is met, according to the label.
     pub label: bool,
-    /// Whether it is met, according to the judge.
-    pub verdict: bool,
+    /// Whether it is met, according to the judge; `None` if the judge could not decide.
+    pub verdict: Option<bool>,
+    /// The item of the run, as `assay judge export` names it: trial, condition and item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// 1/the probability with which it was drawn for labelling; 1 if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
     /// Items of a cluster are not independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<usize>,

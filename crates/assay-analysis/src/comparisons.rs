@@ -211,7 +211,7 @@ impl Pairing<'_> {
             judge_tasks(tasks, family, margin, losses, closing)
         };
         let Some((stage, plans)) = rounds else {
-            let tipping = losses.tipping_shift(counted, |tasks| Some(judge(None, tasks).kind));
+            let tipping = losses.tipping_shift(|losses| Some(judge(losses, counted).kind));
             return Decided { verdict: judge(Some(losses), counted), alone: None, unbiased: None, tipping };
         };
         let round = stage.round;

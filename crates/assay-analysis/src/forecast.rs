@@ -26,6 +26,9 @@ use crate::table::Slot;
 /// The fewest tasks with two recorded trials or more that are used as a pilot of the baseline.
 const PILOT_TASKS: usize = 5;
 
+/// What is left above, or below, a baseline's mean and a lift together.
+const ROOM: f64 = 0.01;
+
 /// Tasks that a warning names.
 const NAMED_TASKS: usize = 5;
 
@@ -194,6 +197,11 @@ pub struct DesignForecast {
     /// Mean outcome value of the baseline that was assumed: with recorded trials, theirs and that of one
     /// more task at ½.
     pub baseline: f64,
+    /// The 95% CI of the baseline's mean outcome value over tasks like the recorded ones; `null` without recorded trials.
+    pub baseline_ci95: Option<[f64; 2]>,
+    /// The lowest and the highest power over this interval: at the requested lift, else at the minimum detectable
+    /// effect.
+    pub power_range: Option<[f64; 2]>,
     /// Suites simulated.
     pub suites: Option<usize>,
     /// The minimum detectable effect with 80% power.
@@ -364,11 +372,11 @@ pub fn forecast(
         base_repetitions: base_repetitions(plan) as usize,
         family: (conditions * plan.agents.len()).max(1),
         margin: plan.margin,
-        baseline: pilot.unwrap_or_default(),
+        baseline: pilot.map(|pilot| pilot.baseline).unwrap_or_default(),
         spread: SPREAD,
         moving: MOVING,
     };
-    let (found, mut requested, impossible) = forecast_design(plan, &design, size, pilot.is_some(), request);
+    let (found, mut requested, impossible) = forecast_design(plan, &design, size, pilot, request);
     // Where the comparison has been measured, its own variance is better than an assumed one, and the number is that of
     // the report.
     let possible = request.lift.filter(|_| requested.at_lift.is_some());
@@ -660,13 +668,21 @@ fn baselines(
     Ok((found.collect(), canary_knowledge(plan, &gathered)))
 }
 
+/// A baseline from recorded outcome values.
+#[derive(Clone, Copy)]
+struct Pilot {
+    baseline: Baseline,
+    /// The 95% CI of its mean.
+    interval: Option<[f64; 2]>,
+}
+
 /// The baseline of recorded outcome values, if there are enough.
 fn pilot(
     plan: &RunFolder,
     records: &BTreeMap<&TrialId, Record>,
     planned: &[PlannedTask],
     outcomes: &RunOutcomes,
-) -> Option<Baseline> {
+) -> Option<Pilot> {
     let controls: BTreeSet<&str> =
         planned.iter().filter(|task| task.negative_control).map(|task| task.name.as_str()).collect();
     let baseline = plan.conditions.first()?;
@@ -681,14 +697,32 @@ fn pilot(
         }
     }
     let tasks: Vec<Vec<f64>> = tasks.into_values().filter(|scores| scores.len() > 1).collect();
-    if tasks.len() < PILOT_TASKS { None } else { Baseline::pilot(&tasks) }
+    let baseline = Baseline::pilot(&tasks).filter(|_| tasks.len() >= PILOT_TASKS)?;
+    let interval = assay_stats::rate(&tasks, 0.95).and_then(|rate| rate.interval);
+    Some(Pilot { baseline, interval: interval.map(|interval| [interval.low, interval.high]) })
+}
+
+/// The lowest and the highest probability of the right verdict on a lift, with the baseline's mean at either end of its interval
+/// and in its middle. Where a mean leaves no room for the lift, the nearest that does is taken.
+fn power_range(design: &Design, pilot: Pilot, lift: f64, seed: u64) -> Option<[f64; 2]> {
+    let room = if lift > 0.0 { [0.0, 1.0 - lift - ROOM] } else { [ROOM - lift, 1.0] };
+    let [low, high] = pilot.interval?;
+    let power = |mean: f64| {
+        let mean = mean.max(room[0]).min(room[1]);
+        let design = Design { baseline: pilot.baseline.around(mean), ..*design };
+        let chances = design.chances(lift, seed).ok()?;
+        Some(if lift > 0.0 { chances.helps } else { chances.harms })
+    };
+    let powers: Vec<f64> = [low, pilot.baseline.mean(), high].into_iter().filter_map(power).collect();
+    let least = powers.iter().copied().reduce(f64::min)?;
+    Some([least, powers.iter().copied().reduce(f64::max)?])
 }
 
 fn forecast_design(
     plan: &RunFolder,
     design: &Design,
     size: Size,
-    piloted: bool,
+    pilot: Option<Pilot>,
     request: PlanRequest,
 ) -> (DesignForecast, RequestForecast, Vec<String>) {
     let seed = plan.seed;
@@ -713,6 +747,8 @@ fn forecast_design(
         .equivalence_margin
         .and_then(|margin| design.tasks_for_margin(margin, seed).map_err(&mut note).ok())
         .flatten();
+    let mde = forecast.and_then(|forecast| forecast.mde);
+    let lift = request.lift.filter(|_| at_lift.is_some()).or(mde).filter(|lift| *lift != 0.0);
     let found = DesignForecast {
         tasks: size.tasks,
         clusters: size.clusters,
@@ -723,16 +759,16 @@ fn forecast_design(
         family: design.family,
         primary: plan.primary.clone(),
         margin: design.margin,
-        baseline_from: if piloted { "records" } else { "default" },
+        baseline_from: if pilot.is_some() { "records" } else { "default" },
         baseline: design.baseline.mean(),
+        baseline_ci95: pilot.and_then(|pilot| pilot.interval),
+        power_range: pilot.zip(lift).and_then(|(pilot, lift)| power_range(design, pilot, lift, seed)),
         suites: forecast.map(|forecast| forecast.suites),
-        mde: forecast.and_then(|forecast| forecast.mde),
+        mde,
         smallest_margin: forecast.and_then(|forecast| forecast.margin),
         if_no_effect: forecast.map(|forecast| chances(forecast.if_no_effect)),
         shapes: design.shapes(request.lift, seed).into_iter().map(shape).collect(),
-        stopping: plan.stopping.map(|stopping| {
-            expected_trials(plan, design, stopping, forecast.and_then(|forecast| forecast.mde))
-        }),
+        stopping: plan.stopping.map(|stopping| expected_trials(plan, design, stopping, mde)),
     };
     let requested = RequestForecast {
         lift: request.lift,

@@ -3,6 +3,7 @@
 mod corrected;
 mod diagnosis;
 mod items;
+mod own_labels;
 mod pair;
 mod sets;
 
@@ -17,7 +18,7 @@ use crate::model::Comparison;
 use crate::table::{Slot, Table};
 
 pub use crate::calibration::{CalibrationItem, CalibrationSet};
-pub use corrected::CorrectedLift;
+pub use corrected::{BiasIfUnequal, CorrectedLift, CorrectionBasis, PREDICTION_POWERED, ROGAN_GLADEN};
 pub use diagnosis::{Diagnosis, ItemDirective, diagnose};
 pub use items::ItemGain;
 pub use pair::Pair;

@@ -80,8 +80,10 @@ impl Plans {
         [first, more]: [(&[PairedTask], &Losses); 2],
     ) -> Option<f64> {
         let plan = self.of(family)?;
-        let kind = plan.kind_of_stages(first.0, round as usize, more.0)?;
-        let at = |by: f64| plan.kind_of_stages(&first.1.filled(by), round as usize, &more.1.filled(by));
+        let kept = [first.0, more.0];
+        let kind = plan.kind_of_stages(kept, round as usize, kept)?;
+        let at =
+            |by: f64| plan.kind_of_stages([&first.1.filled(by), &more.1.filled(by)], round as usize, kept);
         let has_lost = |losses: &Losses| losses.arm_lost + losses.base_lost > 0;
         let losses = if has_lost(first.1) { first.1 } else { more.1 };
         losses.tipping_shift_of(kind, at)
@@ -96,9 +98,9 @@ impl Plans {
         losses: &Losses,
     ) -> Option<f64> {
         let plan = self.of(family)?;
-        let kind_of =
-            |tasks: &[PairedTask]| Some(plan.decide_round(tasks, round as usize, None)?.verdict.kind);
-        losses.tipping_shift(tasks, kind_of)
+        let kind_with =
+            |losses: Option<&Losses>| Some(plan.decide_round(tasks, round as usize, losses)?.verdict.kind);
+        losses.tipping_shift(kind_with)
     }
 
     /// The look at a round of a comparison.

@@ -1,4 +1,9 @@
 //! Rates without the errors of the judge.
+//!
+//! Labels of the table's own items correct it by prediction-powered estimates, whatever errors the judge makes in each
+//! group. Labels from elsewhere tell error rates, which the items at hand are assumed to share.
+
+mod own_labels;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,6 +13,7 @@ use assay_stats::judge::{
 };
 use serde_json::{Value, json};
 
+use self::own_labels::OwnLabels;
 use crate::figures::{figure_cell, interval_ends};
 use crate::verdicts::{
     ClusterNumbers, VerdictColumns, VerdictRow, VerdictTableError, has_column, positive_category,
@@ -19,6 +25,18 @@ const DIFFERENT: f64 = 0.01;
 
 /// The seed of the permutation test, which has no other use of chance.
 const SEED: u64 = 1;
+
+/// The column of both tables that names an item.
+const ITEM: &str = "item";
+
+/// The column of the calibration set that says how many items a label counts for.
+const WEIGHT: &str = "weight";
+
+/// The group of tables without groups.
+const ALL: &str = "all";
+
+/// The change of an error rate whose effect is printed.
+const UNEQUAL: f64 = 0.1;
 
 /// The groups by name.
 type Groups<T> = BTreeMap<String, Vec<T>>;
@@ -67,6 +85,22 @@ pub enum RateCorrectionError {
         /// Why.
         error: CorrectionError,
     },
+    /// A label's item has another verdict in the table.
+    #[error(
+        "{}: item `{item}` of `{group}` has another verdict in {}: labels correct the verdicts that they were drawn with",
+        calibration.display(),
+        table.display()
+    )]
+    OtherVerdict {
+        /// The table of verdicts.
+        table: PathBuf,
+        /// The labels.
+        calibration: PathBuf,
+        /// The group.
+        group: String,
+        /// The item.
+        item: String,
+    },
     /// Labels of all groups were to be pooled, and the judge errs differently in them.
     #[error(
         "{}: the judge errs differently in different groups (p = {p:.4}): {}",
@@ -88,14 +122,55 @@ pub enum RateCorrectionError {
 pub struct CorrectedRates {
     separate: bool,
     cluster: Option<String>,
-    /// Labeled items.
+    /// Labeled items that are used.
     labeled: usize,
-    sensitivity: f64,
-    specificity: f64,
+    /// Labels of other items, beside those of the table's own.
+    others: usize,
+    sensitivity: Option<f64>,
+    specificity: Option<f64>,
+    estimator: Estimator,
+    /// Labels of each group's own items; empty with labels from elsewhere.
+    labels_by_group: Vec<usize>,
     /// The groups with the numbers of their items.
     groups: Vec<(String, usize, Corrected)>,
-    /// By their two groups.
-    differences: Vec<(String, String, Corrected)>,
+    differences: Vec<Difference>,
+}
+
+/// The difference of two groups.
+#[derive(Debug)]
+struct Difference {
+    a: String,
+    b: String,
+    figures: Corrected,
+    estimator: Estimator,
+}
+
+/// How a figure is corrected.
+#[derive(Debug, Clone, Copy)]
+enum Estimator {
+    /// With labels of the items themselves.
+    PredictionPowered { lambda: f64, labels: usize },
+    /// With error rates from labels of other items. A difference has the change for a specificity in its first group that is
+    /// lower, and for a sensitivity that is higher, by [`UNEQUAL`].
+    RoganGladen { labels: usize, bias: Option<[f64; 2]> },
+}
+
+impl Estimator {
+    fn to_json(self) -> Value {
+        match self {
+            Self::PredictionPowered { lambda, labels } => {
+                json!({"estimator": "prediction-powered", "lambda": lambda, "labels": labels})
+            }
+            Self::RoganGladen { labels, bias } => {
+                let mut found = json!({"estimator": "rogan-gladen", "lambda": null, "labels": labels});
+                if let Some([specificity, sensitivity]) = bias {
+                    found["bias_if_unequal"] =
+                        json!({"by": UNEQUAL, "specificity": specificity, "sensitivity": sensitivity});
+                }
+                found
+            }
+        }
+    }
 }
 
 /// Corrects the rates of a table for the errors of the judge.
@@ -112,18 +187,30 @@ pub fn correct_rates(input: &RateCorrection<'_>) -> Result<CorrectedRates, RateC
         Some(cluster) => Some(cluster),
         None => (has(input.table, "task")? && has(input.calibration, "task")?).then_some("task"),
     };
+    let item = (has(input.table, ITEM)? && has(input.calibration, ITEM)?).then_some(ITEM);
     let mut columns = VerdictColumns {
         verdict: input.verdict,
         by: by.into_iter().collect(),
         cluster,
+        item,
         ..VerdictColumns::default()
     };
     let mut clusters = ClusterNumbers::new();
-    let judged = judged(input, read_verdicts(input.table, &columns, &mut clusters)?)?;
+    let mut judged_rows = read_verdicts(input.table, &columns, &mut clusters)?;
     columns.label = Some(input.label);
+    columns.weight = has(input.calibration, WEIGHT)?.then_some(WEIGHT);
     // A calibration set without groups is one for all of them.
     columns.optional = if input.separate { Vec::new() } else { columns.by.clone() };
-    let labelled = labelled(input, read_verdicts(input.calibration, &columns, &mut clusters)?)?;
+    let mut labelled_rows = read_verdicts(input.calibration, &columns, &mut clusters)?;
+    let judged_met = met(input.table, &mut judged_rows)?;
+    let labelled_met = met(input.calibration, &mut labelled_rows)?;
+    let own = OwnLabels::find(input, (&judged_rows, judged_met), (&labelled_rows, labelled_met))?;
+    if let Some(own) = own.filter(|_| !input.separate) {
+        let cluster = cluster.map(str::to_owned);
+        return Ok(CorrectedRates { cluster, ..own.correct(input)? });
+    }
+    let judged = judged(input, judged_rows, judged_met)?;
+    let labelled = labelled(labelled_rows, labelled_met);
     let pooled: Vec<Labelled> = labelled.values().flatten().copied().collect();
     let refused = |error| RateCorrectionError::Refused { calibration: input.calibration.to_owned(), error };
     let shared = Calibration::new(&pooled).map_err(refused)?;
@@ -158,15 +245,21 @@ pub fn correct_rates(input: &RateCorrection<'_>) -> Result<CorrectedRates, RateC
             } else {
                 paired
             };
-            differences.push(((*a).clone(), (*b).clone(), found));
+            let bias = of(a).bias_if_unequal(of_a.corrected.value).map(|per_unit| UNEQUAL * per_unit);
+            let estimator = Estimator::RoganGladen { labels: pooled.len(), bias: Some(bias) };
+            let (a, b) = ((*a).clone(), (*b).clone());
+            differences.push(Difference { a, b, figures: found, estimator });
         }
     }
     Ok(CorrectedRates {
         separate: input.separate,
         cluster: cluster.map(str::to_owned),
         labeled: pooled.len(),
-        sensitivity: shared.sensitivity(),
-        specificity: shared.specificity(),
+        others: 0,
+        sensitivity: Some(shared.sensitivity()),
+        specificity: Some(shared.specificity()),
+        estimator: Estimator::RoganGladen { labels: pooled.len(), bias: None },
+        labels_by_group: Vec::new(),
         groups: groups.into_iter().map(|(by, items, found)| (by.clone(), items.len(), found)).collect(),
         differences,
     })
@@ -179,15 +272,18 @@ impl CorrectedRates {
             json!({"by": by, "n": n, "raw": found.raw.value, "raw_ci95": interval_ends(found.raw.interval),
                    "corrected": found.corrected.value, "ci95": interval_ends(found.corrected.interval)})
         };
-        let difference = |(a, b, found): &(String, String, Corrected)| {
-            json!({"a": a, "b": b, "raw": found.raw.value, "raw_ci95": interval_ends(found.raw.interval),
-                   "corrected": found.corrected.value, "ci95": interval_ends(found.corrected.interval)})
+        let difference = |difference: &Difference| {
+            let found = difference.figures;
+            json!({"a": difference.a, "b": difference.b, "raw": found.raw.value,
+                   "raw_ci95": interval_ends(found.raw.interval), "corrected": found.corrected.value,
+                   "ci95": interval_ends(found.corrected.interval), "judge": difference.estimator.to_json()})
         };
         json!({
             "schema": "assay.judge-correction/1", "separate": self.separate, "cluster": self.cluster,
             "calibration": {
                 "n": self.labeled, "sensitivity": self.sensitivity, "specificity": self.specificity,
             },
+            "judge": self.estimator.to_json(),
             "groups": self.groups.iter().map(group).collect::<Vec<_>>(),
             "differences": self.differences.iter().map(difference).collect::<Vec<_>>(),
         })
@@ -195,12 +291,10 @@ impl CorrectedRates {
 
     /// A table of the groups and their differences.
     pub fn to_text(&self) -> String {
-        let mut text = format!(
-            "Sensitivity {:.3}, specificity {:.3} on {} labeled items\n\n",
-            self.sensitivity, self.specificity, self.labeled
-        );
+        let mut text = format!("{}\n", self.basis());
         let groups = self.groups.iter().map(|(by, _, found)| (by.clone(), found));
-        let differences = self.differences.iter().map(|(a, b, found)| (format!("{a} - {b}"), found));
+        let differences =
+            self.differences.iter().map(|of| (format!("difference {} - {}", of.a, of.b), &of.figures));
         let rows: Vec<(String, &Corrected)> = groups.chain(differences).collect();
         let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(5);
         text.push_str(&format!("{:<width$}  {:<26}  corrected\n", "Group", "as judged"));
@@ -208,7 +302,51 @@ impl CorrectedRates {
             let (raw, corrected) = (figure_cell(Some(found.raw)), figure_cell(Some(found.corrected)));
             text.push_str(&format!("{name:<width$}  {raw:<26}  {corrected}\n"));
         }
+        text.push_str(&self.sensitivity_to_errors());
         text
+    }
+
+    /// What the correction rests on.
+    fn basis(&self) -> String {
+        let rate = |rate: Option<f64>| rate.map_or_else(|| "unknown".to_owned(), |rate| format!("{rate:.3}"));
+        let (sensitivity, specificity) = (rate(self.sensitivity), rate(self.specificity));
+        let n = self.labeled;
+        let rates = format!("Sensitivity {sensitivity}, specificity {specificity} on {n} labeled items\n");
+        let Estimator::PredictionPowered { lambda, .. } = self.estimator else { return rates };
+        let labels: Vec<String> = { self.labels_by_group.iter().zip(&self.groups) }
+            .map(|(labels, (group, ..))| format!("{group} {labels}"))
+            .collect();
+        let mut text = format!(
+            "{rates}Corrected by labels of the table's own items ({}), whatever errors the judge makes in each group: \
+             prediction-powered, lambda {lambda:.2}\n",
+            labels.join(", ")
+        );
+        if self.others > 0 {
+            text.push_str(&format!("Left out: {} labels of items that are not in the table\n", self.others));
+        }
+        text
+    }
+
+    /// What error rates that differ between groups would do to differences corrected by labels from elsewhere.
+    fn sensitivity_to_errors(&self) -> String {
+        let lines = self.differences.iter().filter_map(|difference| {
+            let Estimator::RoganGladen { bias: Some([specificity, sensitivity]), .. } = difference.estimator
+            else {
+                return None;
+            };
+            let Difference { a, b, .. } = difference;
+            Some(format!(
+                "a specificity lower by .10 in {a} moves {a} - {b} by {:.0} points, a sensitivity higher by .10 by {:.0} \
+                 points\n",
+                100.0 * specificity,
+                100.0 * sensitivity
+            ))
+        });
+        let lines: String = lines.collect();
+        if lines.is_empty() {
+            return lines;
+        }
+        format!("\nLabels from elsewhere: the judge is assumed to err here as it does there\n{lines}")
     }
 }
 
@@ -233,14 +371,14 @@ fn check_equal_errors(
 
 fn judged(
     input: &RateCorrection<'_>,
-    mut rows: Vec<VerdictRow>,
+    rows: Vec<VerdictRow>,
+    positive: &str,
 ) -> Result<Groups<Judged>, VerdictTableError> {
-    let positive = met(input.table, &mut rows)?;
     let mut groups = Groups::new();
     for row in rows {
         if let Some(verdict) = row.verdict {
             let judged = Judged { verdict: verdict == positive, cluster: row.cluster };
-            groups.entry(row.by.unwrap_or_else(|| "all".to_owned())).or_insert_with(Vec::new).push(judged);
+            groups.entry(row.by.unwrap_or_else(|| ALL.to_owned())).or_insert_with(Vec::new).push(judged);
         }
     }
     if groups.is_empty() {
@@ -249,20 +387,16 @@ fn judged(
     Ok(groups)
 }
 
-fn labelled(
-    input: &RateCorrection<'_>,
-    mut rows: Vec<VerdictRow>,
-) -> Result<Groups<Labelled>, VerdictTableError> {
-    let positive = met(input.calibration, &mut rows)?;
+fn labelled(rows: Vec<VerdictRow>, positive: &str) -> Groups<Labelled> {
     let mut groups = Groups::new();
     for row in rows {
         if let (Some(label), Some(verdict)) = (row.label, row.verdict) {
             let judged = Judged { verdict: verdict == positive, cluster: row.cluster };
             let item = Labelled { label: label == positive, judged };
-            groups.entry(row.by.unwrap_or_else(|| "all".to_owned())).or_insert_with(Vec::new).push(item);
+            groups.entry(row.by.unwrap_or_else(|| ALL.to_owned())).or_insert_with(Vec::new).push(item);
         }
     }
-    Ok(groups)
+    groups
 }
 
 /// The category for met.
@@ -329,7 +463,7 @@ mod tests {
                 .map(|(by, n, rate)| (by.as_str(), *n, (rate.corrected.value * 1e6).round() / 1e6))
                 .collect();
             assert_eq!(rates, [("a", 100, 0.4), ("b", 100, 0.6)]);
-            assert!((found.differences[0].2.corrected.value + 0.2).abs() < 1e-9, "{found:?}");
+            assert!((found.differences[0].figures.corrected.value + 0.2).abs() < 1e-9, "{found:?}");
         }
     }
 

@@ -24,6 +24,10 @@ pub struct VerdictRow {
     pub by: Option<String>,
     /// Number of the cluster, by its name.
     pub cluster: Option<usize>,
+    /// What the item is called.
+    pub item: Option<String>,
+    /// How many items its label counts for.
+    pub weight: Option<f64>,
 }
 
 /// The columns to read.
@@ -39,6 +43,10 @@ pub struct VerdictColumns<'a> {
     pub by: Vec<&'a str>,
     /// The cluster of a row.
     pub cluster: Option<&'a str>,
+    /// The name of an item, unique within its group and cluster.
+    pub item: Option<&'a str>,
+    /// 1/the probability with which an item was drawn, as `assay judge export --sample` writes it.
+    pub weight: Option<&'a str>,
     /// Columns that may be absent.
     pub optional: Vec<&'a str>,
 }
@@ -72,6 +80,16 @@ pub enum VerdictTableError {
         row: usize,
         /// The column with the clusters.
         column: String,
+    },
+    /// A weight that is none.
+    #[error("{}: row {row}: the weight `{weight}` is not a number above 0", path.display())]
+    BadWeight {
+        /// The table.
+        path: PathBuf,
+        /// From 1.
+        row: usize,
+        /// What is there.
+        weight: String,
     },
     /// Verdicts that are neither met nor not met.
     #[error("{}: verdicts must be true or false, not {}", path.display(), words.join(", "))]
@@ -138,7 +156,17 @@ pub fn read_verdicts(
             let next = clusters.len();
             *clusters.entry(name).or_insert(next)
         });
+        let weight = columns.weight.and_then(get).map(|text| {
+            let number = text.parse::<f64>().ok().filter(|weight| *weight > 0.0 && weight.is_finite());
+            number.ok_or(VerdictTableError::BadWeight {
+                path: path.to_owned(),
+                row: rows.len() + 1,
+                weight: text,
+            })
+        });
         rows.push(VerdictRow {
+            item: columns.item.and_then(get),
+            weight: weight.transpose()?,
             label: columns.label.and_then(get),
             verdict: get(columns.verdict),
             second: columns.second.and_then(get),
@@ -146,7 +174,8 @@ pub fn read_verdicts(
             cluster,
         });
     }
-    let named = [Some(columns.verdict), columns.label, columns.second, columns.cluster].into_iter().flatten();
+    let named = [Some(columns.verdict), columns.label, columns.second, columns.cluster, columns.item];
+    let named = named.into_iter().flatten();
     let mut needed = named.chain(columns.by.iter().copied()).filter(|name| !columns.optional.contains(name));
     if let Some(missing) = needed.find(|name| !reader.columns().iter().any(|column| column == name)) {
         return Err(VerdictTableError::NoColumn {
@@ -184,20 +213,24 @@ pub(crate) fn positive_category(categories: &BTreeSet<String>) -> Option<&'stati
 }
 
 /// An item with what a person and a judge say of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LabeledItem {
     /// What the person says.
     pub label: bool,
-    /// What the judge says.
-    pub verdict: bool,
+    /// What the judge says; `None` if it could not decide.
+    pub verdict: Option<bool>,
     /// Number of its cluster.
     pub cluster: Option<usize>,
     /// Its condition.
     pub condition: Option<String>,
+    /// Its name.
+    pub item: Option<String>,
+    /// How many items its label counts for.
+    pub weight: Option<f64>,
 }
 
-/// Reads a calibration set: a table with a label and a verdict for each item. Columns `condition` and `task` are used if
-/// they are there.
+/// Reads a calibration set: a table with a label and a verdict for each item. Columns `condition`, `task`, `item` and
+/// `weight` are used if they are there.
 ///
 /// # Errors
 /// The table cannot be read, or has no row with a label and a verdict that are true or false.
@@ -213,7 +246,9 @@ pub fn read_labeled_items(
         verdict,
         by: by.into_iter().collect(),
         cluster,
-        optional: by.into_iter().collect(),
+        item: Some("item"),
+        weight: Some("weight"),
+        optional: by.into_iter().chain(["item"]).collect(),
         ..VerdictColumns::default()
     };
     let mut rows = read_verdicts(table, &columns, &mut ClusterNumbers::new())?;
@@ -225,13 +260,15 @@ pub fn read_labeled_items(
         .filter_map(|row| {
             Some(LabeledItem {
                 label: row.label? == met,
-                verdict: row.verdict? == met,
+                verdict: row.verdict.map(|verdict| verdict == met),
                 cluster: row.cluster,
                 condition: row.by,
+                item: row.item,
+                weight: row.weight,
             })
         })
         .collect();
-    if items.is_empty() {
+    if items.iter().all(|item| item.verdict.is_none()) {
         let (label, verdict) = (label.to_owned(), verdict.to_owned());
         return Err(VerdictTableError::NoLabeledRow { path: table.to_owned(), label, verdict });
     }

@@ -129,6 +129,7 @@ pub fn forecast_text(forecast: &PlanForecast) -> String {
             }
         )),
     }
+    text.push_str(&format_power_range(forecast));
     match design.smallest_margin {
         Some(margin) => text.push_str(&format!(
             "  Smallest attainable equivalence margin (80% power): ±{:.0} pp\n",
@@ -210,6 +211,25 @@ fn format_baseline(forecast: &PlanForecast) -> String {
     };
     text.push_str(&format!("  Baseline {what} that the design assumes: {assumed} ({why})\n"));
     text
+}
+
+/// How much the power depends on the baseline, which the recorded trials tell in an interval.
+fn format_power_range(forecast: &PlanForecast) -> String {
+    let design = &forecast.design;
+    let Some(([low, high], [least, most])) = design.baseline_ci95.zip(design.power_range) else {
+        return String::new();
+    };
+    let at = match forecast.requested.lift.filter(|_| forecast.requested.at_lift.is_some()) {
+        Some(lift) => format!("for {:+.0} pp", 100.0 * lift),
+        None => "for this effect".to_owned(),
+    };
+    format!(
+        "  Power {at}: {} to {} with a baseline of {} to {} (95% CI of the recorded tasks)\n",
+        percent(least),
+        percent(most),
+        percent(low),
+        percent(high)
+    )
 }
 
 /// The limits: one value for all tasks, or one for each group of tasks with the same value.

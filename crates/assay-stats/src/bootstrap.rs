@@ -5,7 +5,7 @@ use crate::interval::Interval;
 use crate::paired_task::PairedTask;
 use crate::quantile::{sample_quantile, student_tail};
 use crate::random::{Purpose, index, stream};
-use crate::sample::{mean, paired, tail_of};
+use crate::sample::{mean, paired, tail_of, trial_variance_of};
 
 /// SkillsBench's number of resamples.
 const RESAMPLES: usize = 1000;
@@ -98,7 +98,7 @@ pub fn skillsbench_interval(tasks: &[PairedTask], seed: u64) -> Option<Interval>
 /// they were run again.
 ///
 /// mean ± t·√(ṽ/n), with ṽ = (Σ vᵢ + 2v₀)/(n + 2), vᵢ the variance of task i's difference from its
-/// trials (unbiased, s²/r of either arm; ¼ for an arm with one trial), v₀ that of the default
+/// trials (unbiased, s²/r of either arm; v₀'s of one trial for an arm with one), v₀ that of the default
 /// interval, and one degree of freedom for every trial beyond the first of a task and arm, at least
 /// one each. The two pseudo-tasks prevent a width of zero, as in the default interval. Simulated
 /// coverage at 5, 10 and 30 tasks × 1, 2, 3, 5 trials: .95 to 1.00, while the bootstrap's own
@@ -113,13 +113,14 @@ pub fn within_tasks_interval(tasks: &[PairedTask], level: f64) -> Option<Interva
         return None;
     }
     let n = tasks.len() as f64;
+    let one = trial_variance_of(&tasks);
     let (mut lift, mut variance, mut largest, mut freedom) = (0.0, 0.0, 0.0, 0.0);
     for task in &tasks {
         lift += mean(&task.arm) - mean(&task.base);
         for scores in [&task.arm, &task.base] {
             let r = scores.len() as f64;
-            variance += variance_of_mean(scores);
-            largest += 0.25 / r;
+            variance += variance_of_mean(scores, one);
+            largest += one / r;
             freedom += (r - 1.0).max(1.0);
         }
     }
@@ -129,10 +130,10 @@ pub fn within_tasks_interval(tasks: &[PairedTask], level: f64) -> Option<Interva
     Some(Interval { low: (lift - half).max(-1.0), high: (lift + half).min(1.0) })
 }
 
-/// s²/r, or ¼ for a single trial.
-fn variance_of_mean(scores: &[f64]) -> f64 {
+/// s²/r, or `one` for a single trial.
+fn variance_of_mean(scores: &[f64], one: f64) -> f64 {
     if scores.len() < 2 {
-        return 0.25;
+        return one;
     }
     let (r, centre) = (scores.len() as f64, mean(scores));
     scores.iter().map(|s| (s - centre).powi(2)).sum::<f64>() / (r - 1.0) / r

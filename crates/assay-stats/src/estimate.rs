@@ -6,7 +6,9 @@
 //! - s̃² = ((n − 1)s² + 2v₀)/(n + 1), f = (n + 1)²/(n − 1): two pseudo-tasks of the largest
 //!   variance v₀ that a task's value can have from its trials alone, ¼/r for a rate, ¼(1/r_arm +
 //!   1/r_base) for a difference, averaged over tasks (in the spirit of Agresti & Caffo 2000), and
-//!   Satterthwaite's (1946) degrees of freedom. Equal values do not give an interval of no width;
+//!   Satterthwaite's (1946) degrees of freedom. Equal values do not give an interval of no width.
+//!   Where scores are fractional, the pooled variance of the trials of a task and arm takes the place
+//!   of ¼ (`trial_variance`);
 //! - the skewed side longer by |m₃|/(12·max(s², s̃²)·n)·(1 + 2t(n − 1)²), half of Johnson's (1978)
 //!   correction of t.
 //!
@@ -23,7 +25,7 @@
 use crate::interval::Interval;
 use crate::paired_task::PairedTask;
 use crate::quantile::beta_quantile;
-use crate::sample::{Sample, Unit, mean, order, scores, tail_of};
+use crate::sample::{Sample, Unit, mean, order, scores, tail_of, trial_variance};
 
 /// A difference gets no interval under this many tasks or clusters; of clusters of unequal size,
 /// under this many effective ones, N²/Σn².
@@ -52,16 +54,17 @@ pub struct Estimate {
 /// weights.
 ///
 /// `tasks` has the scores of each task's trials, `level` the interval's confidence (.95). The
-/// interval is the default one with v₀ the mean over tasks of ¼·1/r, clamped to [0, 1]; it needs
+/// interval is the default one with v₀ the mean over tasks of ¼·1/r (less for fractional scores), clamped to [0, 1]; it needs
 /// two tasks. `None` without a task.
 pub fn rate(tasks: &[Vec<f64>], level: f64) -> Option<Estimate> {
     let mut kept: Vec<Vec<f64>> = tasks.iter().map(|t| scores(t)).filter(|t| !t.is_empty()).collect();
     kept.sort_by(|one, other| order(one, other));
+    let variance = trial_variance(kept.iter().map(Vec::as_slice));
     let unit = |task: &Vec<f64>| Unit {
         weight: 1.0,
         arm: mean(task),
         base: 0.0,
-        arm_noise: 0.25 / task.len() as f64,
+        arm_noise: variance / task.len() as f64,
         base_noise: 0.0,
         leverage: 1.0,
     };

@@ -27,7 +27,7 @@ pub fn interval_of_any(tasks: &[PairedTask], level: f64) -> Option<Interval> {
     }
 }
 
-/// Two arms of which only rates are known.
+/// Two arms of which only rates are known, of trials that pass or fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArmRates {
     /// The arm's mean score over tasks.

@@ -69,6 +69,16 @@ pub enum CorrectionError {
         /// Share of negative items that the judge calls not met.
         specificity: f64,
     },
+    /// Too few labels of the items themselves.
+    #[error(
+        "{labels} of its items have a label and {} are needed: {} are missing",
+        crate::prediction_powered::FEWEST_LABELS,
+        crate::prediction_powered::FEWEST_LABELS.saturating_sub(*.labels)
+    )]
+    FewLabels {
+        /// The labels.
+        labels: usize,
+    },
     /// Too few clusters.
     #[error("at least 2 clusters are needed in the calibration set and in each group")]
     FewClusters,
@@ -287,6 +297,20 @@ impl Calibration {
 
     fn youden(&self) -> f64 {
         self.sensitivity.value + self.specificity.value - 1.0
+    }
+
+    /// By how much a corrected difference changes if the judge's errors in its first group are not those of the
+    /// calibration set: [(1 − θ)/J, θ/J] for the true rate θ of the first group, per unit by which the specificity there is
+    /// lower, and per unit by which the sensitivity is higher. Each moves the verdict rate p = (1 − s₀)(1 − θ) + s₁θ by
+    /// its share of the items, which the correction divides by J.
+    pub fn bias_if_unequal(&self, rate: f64) -> [f64; 2] {
+        let theta = rate.clamp(0.0, 1.0);
+        [(1.0 - theta) / self.youden(), theta / self.youden()]
+    }
+
+    /// The true rate of a verdict rate, in [0, 1].
+    pub fn corrected_rate(&self, verdict_rate: f64) -> f64 {
+        ((verdict_rate + self.specificity.value - 1.0) / self.youden()).clamp(0.0, 1.0)
     }
 
     fn clusters(&self) -> impl Iterator<Item = usize> {

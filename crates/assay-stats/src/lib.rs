@@ -32,6 +32,7 @@ mod permutation;
 pub mod plan;
 mod power;
 mod prediction;
+pub mod prediction_powered;
 mod quantile;
 pub mod random;
 mod requirement;

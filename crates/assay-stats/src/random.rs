@@ -43,6 +43,10 @@ pub enum Purpose {
     Versions = 16,
     /// Simulated drafts with two sets of checks, one stream each.
     NullDraft = 17,
+    /// Simulated judges with labels of some items, one stream a run.
+    JudgeLabels = 18,
+    /// Simulated graded scores, one stream a suite.
+    Graded = 19,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use crate::moments::Moments;
 use crate::paired_task::PairedTask;
 
+/// The largest variance of a score in [0, 1].
+pub(crate) const LARGEST_VARIANCE: f64 = 0.25;
+
 /// The finite scores of one task under one arm, clamped to [0, 1] and sorted.
 pub fn scores(trials: &[f64]) -> Vec<f64> {
     let mut kept: Vec<f64> =
@@ -58,7 +61,7 @@ pub struct Unit {
     pub arm: f64,
     /// The same of the baseline.
     pub base: f64,
-    /// The largest variance `arm` can have within its tasks: the binomial's, ¼ a trial.
+    /// The variance `arm` can have within its tasks: [`trial_variance`] over the trials.
     pub arm_noise: f64,
     /// The same of `base`.
     pub base_noise: f64,
@@ -85,12 +88,45 @@ pub struct Sample {
     pub n: f64,
     /// The largest possible difference: 1 for scores.
     largest: f64,
+    /// v₀ of one trial.
+    pub(crate) variance: f64,
+}
+
+/// The variance that one trial contributes to v₀: ¼, the binomial's largest, where all scores are 0 or 1; where any is
+/// in between, the pooled variance of the trials of a task and arm with one observation more, of variance ¼:
+/// (SSW + ¼)/(dfW + 1), with SSW the sum over tasks and arms of squared deviations from their mean and dfW that of their
+/// trials less one. Without two trials of a task and arm it is ¼ as well.
+///
+/// `cells` are the scores of each task and arm, in a canonical order.
+pub(crate) fn trial_variance<'a>(cells: impl Iterator<Item = &'a [f64]> + Clone) -> f64 {
+    if !cells.clone().flatten().any(|score| *score > 0.0 && *score < 1.0) {
+        return LARGEST_VARIANCE;
+    }
+    let (mut squares, mut freedom) = (0.0, 0.0);
+    for cell in cells {
+        let centre = mean(cell);
+        squares += cell.iter().map(|score| (score - centre).powi(2)).sum::<f64>();
+        freedom += cell.len() as f64 - 1.0;
+    }
+    (squares + LARGEST_VARIANCE) / (freedom + 1.0)
+}
+
+/// [`trial_variance`] of tasks that [`paired`] has read.
+pub(crate) fn trial_variance_of(paired: &[PairedTask]) -> f64 {
+    trial_variance(paired.iter().flat_map(|task| [task.arm.as_slice(), task.base.as_slice()]))
 }
 
 impl Sample {
     /// Reads a comparison; tasks without a trial under both arms are left out.
     pub fn of(tasks: &[PairedTask]) -> Sample {
-        Sample::of_paired(&paired(tasks), 0.25, 1.0)
+        Sample::with_variance(tasks, None)
+    }
+
+    /// The same with a known v₀ of one trial: that of the recorded trials, where lost ones are filled in.
+    pub(crate) fn with_variance(tasks: &[PairedTask], variance: Option<f64>) -> Sample {
+        let paired = paired(tasks);
+        let variance = variance.unwrap_or_else(|| trial_variance_of(&paired));
+        Sample::of_paired(&paired, variance, 1.0)
     }
 
     /// Reads tasks that [`paired`] or [`paired_by`] has put in order. `variance` is the largest that
@@ -126,7 +162,7 @@ impl Sample {
         let singles = paired.len() - clusters.values().map(Vec::len).sum::<usize>();
         let squares = singles + clusters.values().map(|members| members.len().pow(2)).sum::<usize>();
         let clusters = (!clusters.is_empty()).then_some(units.len());
-        Sample { largest, ..Sample::weighed(units, (paired.len(), trials), clusters, squares) }
+        Sample { largest, variance, ..Sample::weighed(units, (paired.len(), trials), clusters, squares) }
     }
 
     /// One unit a task.
@@ -150,7 +186,7 @@ impl Sample {
         if k > 1 && tasks * tasks != k * squares {
             n = satterthwaite(&mut units) + 1.0;
         }
-        Sample { units, tasks, trials, clusters, effective, n, largest: 1.0 }
+        Sample { units, tasks, trials, clusters, effective, n, largest: 1.0, variance: LARGEST_VARIANCE }
     }
 
     /// Whether there are as many units as `fewest` of one size.

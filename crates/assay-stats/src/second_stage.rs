@@ -10,7 +10,7 @@ use crate::level::alpha;
 use crate::moments::Moments;
 use crate::paired_task::PairedTask;
 use crate::power;
-use crate::sample::Sample;
+use crate::sample::{Sample, paired, trial_variance_of};
 use crate::spending::{upper_quantile, upper_tail};
 use crate::verdict::{
     Decision, Levels, Losses, Reason, Verdict, VerdictKind, fewest_for_negligible, has_enough_units, reason,
@@ -62,14 +62,19 @@ struct Stages {
 
 impl Stages {
     fn of(tasks: [&[PairedTask]; 2], weights: [f64; 2]) -> Self {
+        Self::filled(tasks, weights, tasks)
+    }
+
+    /// The same with lost trials filled in; the trials of `kept` alone say how much scores vary.
+    fn filled(tasks: [&[PairedTask]; 2], weights: [f64; 2], kept: [&[PairedTask]; 2]) -> Self {
         // A stage without enough units says nothing: its z is 0.
-        let usable = |(tasks, weight): (&[PairedTask], f64)| {
-            let sample = Sample::of(tasks);
+        let usable = |((tasks, kept), weight): ((&[PairedTask], &[PairedTask]), f64)| {
+            let sample = Sample::with_variance(tasks, Some(trial_variance_of(&paired(kept))));
             sample.has(FEWEST_UNITS).then(|| (sample.moments(), weight.sqrt()))
         };
         let all: Vec<PairedTask> = tasks.iter().flat_map(|tasks| tasks.iter().cloned()).collect();
         let mean = if all.is_empty() { 0.0 } else { Sample::of(&all).moments().mean };
-        Self { moments: tasks.into_iter().zip(weights).filter_map(usable).collect(), mean }
+        Self { moments: tasks.into_iter().zip(kept).zip(weights).filter_map(usable).collect(), mean }
     }
 
     /// The stages as `negligible` within ±`margin` takes them.
@@ -139,8 +144,20 @@ pub(crate) fn kind(
     family: usize,
     margin: f64,
 ) -> VerdictKind {
+    kind_of_filled(tasks, tasks, weights, levels, family, margin)
+}
+
+/// The same with lost trials filled in; the trials of `kept` alone say how much scores vary.
+pub(crate) fn kind_of_filled(
+    tasks: [&[PairedTask]; 2],
+    kept: [&[PairedTask]; 2],
+    weights: [f64; 2],
+    levels: Levels,
+    family: usize,
+    margin: f64,
+) -> VerdictKind {
     let enough = has_enough_units(units(tasks), alpha(family), margin);
-    Stages::of(tasks, weights).kind(levels, margin, enough)
+    Stages::filled(tasks, weights, kept).kind(levels, margin, enough)
 }
 
 /// The verdict of two stages.
@@ -163,7 +180,7 @@ pub(crate) fn decide(
     let lost = decision.kind != VerdictKind::Inconclusive
         && losses.is_some_and(|losses| {
             let filled = |side: fn(&Losses) -> &[PairedTask]| {
-                kind(losses.map(side), weights, levels, family, margin) != decision.kind
+                kind_of_filled(losses.map(side), tasks, weights, levels, family, margin) != decision.kind
             };
             Losses::sum(losses).unequal() || filled(|losses| &losses.best) || filled(|losses| &losses.worst)
         });

@@ -277,15 +277,18 @@ impl SequentialPlan {
         Some(second_stage::decide([first, more], weights, levels, self.family, self.margin, losses))
     }
 
-    /// The kind of the verdict of [`SequentialPlan::decide_more`] without losses, which is quicker to compute.
+    /// The kind of the verdict of [`SequentialPlan::decide_more`] without losses, which is quicker to compute. Of each stage
+    /// the tasks with lost trials filled in, or as they are, and the tasks with the recorded trials alone, which say how
+    /// much scores vary.
     pub fn kind_of_stages(
         &self,
-        first: &[PairedTask],
+        [first, more]: [&[PairedTask]; 2],
         round: usize,
-        more: &[PairedTask],
+        kept: [&[PairedTask]; 2],
     ) -> Option<VerdictKind> {
         let (all, weights) = self.second_stage(first, round)?;
-        Some(second_stage::kind([first, more], weights, all.last()?, self.family, self.margin))
+        let (levels, tasks) = (all.last()?, [first, more]);
+        Some(second_stage::kind_of_filled(tasks, kept, weights, levels, self.family, self.margin))
     }
 
     /// The median-unbiased lift of a comparison that [`SequentialPlan::decide_more`] decides: as

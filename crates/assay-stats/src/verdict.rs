@@ -190,17 +190,21 @@ impl Losses {
     }
 
     /// The least shift at which lost trials change a verdict, in steps of 0.01: each lost trial counts so much above the rate of
-    /// its cell in one arm and so much below it in the other. `kind_of` is the verdict on tasks without losses; `kept` are the
-    /// tasks that count without the lost trials.
+    /// its cell in one arm and so much below it in the other. `kind_with` is the verdict on the recorded trials with these losses,
+    /// or without any.
     ///
-    /// `None` if nothing was lost, if `kept` has no verdict, and if no shift changes it.
+    /// `None` if nothing was lost, if there is no verdict, and if no shift changes it.
     pub fn tipping_shift(
         &self,
-        kept: &[PairedTask],
-        mut kind_of: impl FnMut(&[PairedTask]) -> Option<VerdictKind>,
+        mut kind_with: impl FnMut(Option<&Losses>) -> Option<VerdictKind>,
     ) -> Option<f64> {
-        let kind = kind_of(kept)?;
-        self.tipping_shift_of(kind, |by| kind_of(&self.filled(by)))
+        let kind = kind_with(None)?;
+        self.tipping_shift_of(kind, |by| kind_with(Some(&self.shifted(by))))
+    }
+
+    /// The lost trials at a shift, in both directions, without their numbers.
+    fn shifted(&self, by: f64) -> Losses {
+        Losses { best: self.filled(by), worst: self.filled(-by), ..Losses::default() }
     }
 
     /// The same, with `kind` the verdict without the lost trials and `kind_at` the one at a shift.
@@ -264,12 +268,14 @@ impl Losses {
         sample: &Sample,
         mut verdict_of: impl FnMut(&Sample) -> VerdictKind,
     ) -> bool {
-        let best = Sample::of(&self.best);
+        // What is filled in says nothing of how much recorded scores vary.
+        let filled = |tasks: &[PairedTask]| Sample::with_variance(tasks, Some(sample.variance));
+        let best = filled(&self.best);
         if kind == VerdictKind::Inconclusive {
             // Losses are the reason only if they left too few units.
             return !sample.has(FEWEST_UNITS) && best.has(FEWEST_UNITS);
         }
-        self.unequal() || verdict_of(&best) != kind || verdict_of(&Sample::of(&self.worst)) != kind
+        self.unequal() || verdict_of(&best) != kind || verdict_of(&filled(&self.worst)) != kind
     }
 }
 

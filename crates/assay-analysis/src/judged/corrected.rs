@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::judge::{Calibration, Figure, Judged, Labelled, equal_errors};
+use assay_stats::judge::{Calibration, CorrectionError, Figure, Judged, Labelled, equal_errors};
 use assay_stats::{PairedTask, Reason};
-use assay_store::{Judgement, RunFolder};
+use assay_store::{JudgedItem, Judgement, RunFolder};
 use serde::Serialize;
 
+use super::own_labels::OwnLabels;
 use super::pair::{Pair, means, paired, pairs, undelivered_share};
 use crate::calibration::CalibrationSet;
 use crate::model::Comparison;
@@ -15,6 +16,9 @@ use crate::table::{Slot, Table};
 /// Below this p-value error rates count as different between conditions.
 const DIFFERENT: f64 = 0.01;
 
+/// The change of an error rate whose effect on the lift is reported.
+const UNEQUAL: f64 = 0.1;
+
 /// The seed of the permutation test, which has no other use of chance.
 const SEED: u64 = 1;
 
@@ -22,9 +26,9 @@ const SEED: u64 = 1;
 fn labelled<'a>(set: &'a CalibrationSet, condition: Option<&'a str>) -> impl Iterator<Item = Labelled> + 'a {
     let own =
         set.items.iter().filter(move |item| condition.is_none() || item.condition.as_deref() == condition);
-    own.map(|item| Labelled {
-        label: item.label,
-        judged: Judged { verdict: item.verdict, cluster: item.cluster },
+    own.filter_map(|item| {
+        let judged = Judged { verdict: item.verdict?, cluster: item.cluster };
+        Some(Labelled { label: item.label, judged })
     })
 }
 
@@ -52,6 +56,8 @@ pub struct CorrectedLift {
     pub refused: Option<String>,
     /// `not-delivered`, if that is why.
     pub reason: Option<Reason>,
+    /// How it is corrected.
+    pub judge: CorrectionBasis,
     /// Sensitivity in the calibration set.
     pub sensitivity: Option<f64>,
     /// Specificity in the calibration set.
@@ -60,6 +66,45 @@ pub struct CorrectedLift {
     pub labels_by: String,
     /// Share of the score, over all judged trials, that the corrected items decide.
     pub share: f64,
+}
+
+/// What a corrected lift rests on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CorrectionBasis {
+    /// [`PREDICTION_POWERED`] with labels of the run's own items, [`ROGAN_GLADEN`] with labels from elsewhere.
+    pub estimator: &'static str,
+    /// How far the verdicts are relied upon beside the labels, in [0, 1]; `null` with labels from elsewhere.
+    pub lambda: Option<f64>,
+    /// Labels that are used.
+    pub labels: usize,
+    /// With labels from elsewhere: what it would do to the lift if the judge erred differently with the skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bias_if_unequal: Option<BiasIfUnequal>,
+}
+
+/// The estimator for labels of the run's own items.
+pub const PREDICTION_POWERED: &str = "prediction-powered";
+
+/// The estimator for labels from elsewhere.
+pub const ROGAN_GLADEN: &str = "rogan-gladen";
+
+/// By how much a corrected lift is too high if an error rate of the judge differs under the condition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct BiasIfUnequal {
+    /// The difference of the rate.
+    pub by: f64,
+    /// If the specificity is lower by so much.
+    pub specificity: f64,
+    /// If the sensitivity is higher by so much.
+    pub sensitivity: f64,
+}
+
+impl BiasIfUnequal {
+    fn of(rates: &Calibration, with: f64) -> Self {
+        let bias = rates.bias_if_unequal(rates.corrected_rate(with));
+        let [specificity, sensitivity] = bias.map(|per_unit| UNEQUAL * per_unit);
+        Self { by: UNEQUAL, specificity, sensitivity }
+    }
 }
 
 /// The corrected lift of each condition.
@@ -93,21 +138,38 @@ pub(super) fn lifts(
             let raw = Figure { value: lift.mean, interval: lift.interval };
             let number = lift.clusters.unwrap_or(tasks.len());
             let missing = undelivered_share(comparisons, &pair);
-            let found = match (missing, &rates, &unequal) {
+            let own = OwnLabels::find(calibration, table, &pair, tasks.keys().copied(), clusters);
+            let found = match (missing, &own, &rates, &unequal) {
                 (Some(share), ..) => {
                     Err(format!("its treatment was available in {:.0}% of its trials only", 100.0 * share))
                 }
-                (None, Err(error), _) => Err(error.to_string()),
-                (None, _, Some(reason)) => Err(reason.clone()),
-                (None, Ok(_), None) if lift.interval.is_none() => {
+                (None, None, Err(error), _) => Err(error.to_string()),
+                (None, None, _, Some(reason)) => Err(reason.clone()),
+                (None, ..) if lift.interval.is_none() => {
                     Err("at least 5 tasks or effective clusters are needed".to_owned())
                 }
-                (None, Ok(rates), None) => {
-                    rates.score_difference(raw, number).map_err(|error| error.to_string())
-                }
+                (None, Some(own), ..) => own.lift(&pair),
+                (None, None, Ok(rates), None) => rates
+                    .score_difference(raw, number)
+                    .map(|found| found.corrected)
+                    .map_err(|error: CorrectionError| error.to_string()),
             };
             let ends = |figure: Figure| figure.interval.map(|interval| [interval.low, interval.high]);
-            let corrected = found.as_ref().ok().map(|found| found.corrected);
+            let corrected = found.as_ref().ok().copied();
+            let [sensitivity, specificity] = match &own {
+                Some(own) => own.error_rates(),
+                None => [Calibration::sensitivity, Calibration::specificity]
+                    .map(|rate| rates.as_ref().ok().map(rate)),
+            };
+            let judge = own.as_ref().map_or_else(
+                || CorrectionBasis {
+                    estimator: ROGAN_GLADEN,
+                    lambda: None,
+                    labels: all.len(),
+                    bias_if_unequal: rates.as_ref().ok().map(|rates| BiasIfUnequal::of(rates, with)),
+                },
+                OwnLabels::basis,
+            );
             Some(CorrectedLift {
                 share: share(table, &pair),
                 pair,
@@ -120,8 +182,9 @@ pub(super) fn lifts(
                 ci95: corrected.and_then(ends),
                 refused: found.err(),
                 reason: missing.map(|_| Reason::NotDelivered),
-                sensitivity: rates.as_ref().ok().map(Calibration::sensitivity),
-                specificity: rates.as_ref().ok().map(Calibration::specificity),
+                judge,
+                sensitivity,
+                specificity,
                 labels_by: calibration.labels_by.clone(),
             })
         })
@@ -142,16 +205,21 @@ fn unequal_errors(run: &RunFolder, calibration: &CalibrationSet) -> Option<Strin
 
 /// The mean of the items whose verdict is the score up to the judge's errors, weighted by what they decide, and
 /// their share of the whole score. `None` without such an item.
-fn judged_score(judgement: &Judgement) -> Option<(f64, f64)> {
-    let weight = |set: &str| judgement.sets.iter().find(|one| one.name == set).map_or(0.0, |one| one.weight);
+pub(super) fn judged_score(judgement: &Judgement) -> Option<(f64, f64)> {
     let total: f64 = judgement.sets.iter().filter(|set| set.score.is_some()).map(|set| set.weight).sum();
     let (mut sum, mut of) = (0.0, 0.0);
     for item in judgement.items.iter().filter(|item| item.is_plain) {
-        let own = item.share * weight(&item.set);
+        let own = item_weight(judgement, item);
         sum += own * item.score?;
         of += own;
     }
     (of > 0.0 && total > 0.0).then(|| (sum / of, of / total))
+}
+
+/// What an item counts in the score of its trial, of all items together the weights of their sets.
+pub(super) fn item_weight(judgement: &Judgement, item: &JudgedItem) -> f64 {
+    let set = judgement.sets.iter().find(|one| one.name == item.set);
+    item.share * set.map_or(0.0, |set| set.weight)
 }
 
 fn share(table: &Table, pair: &Pair) -> f64 {

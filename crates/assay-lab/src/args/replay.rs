@@ -12,12 +12,13 @@ use assay_cli::args::gate::Arms;
 ///
 /// With `--null` the labels of the arms mean nothing, so every `helps` and `harms` is false: trials are permuted
 /// within their task, or the arms change places task by task. The command ends with 1 if more than 5.5% are false,
-/// beyond two standard errors of the simulation.
+/// beyond two standard errors of the simulation. With `--shift` one arm is better by so much, and verdicts are right.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab replay results.jsonl.zst --arms model --repetitions 4
   assay lab replay results.csv --arms condition --repetitions 10 --format json
-  assay lab replay results.jsonl.zst --arms model --repetitions 4 --null --tasks 5,12,20,40 --suites 2000")]
+  assay lab replay results.jsonl.zst --arms model --repetitions 4 --null --tasks 5,12,20,40 --suites 2000
+  assay lab replay graded.jsonl.zst --arms condition --repetitions 3 --null --tasks 8 --shift 0.1")]
 pub(crate) struct ReplayArgs {
     /// Table with a row for each trial
     ///
@@ -38,6 +39,11 @@ pub(crate) struct ReplayArgs {
     /// Count the verdicts of arms whose labels mean nothing
     #[arg(long)]
     pub(crate) null: bool,
+    /// Add so much to the scores of one arm and count the verdicts that find it
+    ///
+    /// The scores stay within 0 and 1. No share of verdicts is too large then.
+    #[arg(long, value_name = "D", requires = "null", default_value_t = 0.0)]
+    pub(crate) shift: f64,
     /// Numbers of tasks of the suites that are drawn
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "null", default_values_t = [5, 12, 20])]
     pub(crate) tasks: Vec<usize>,

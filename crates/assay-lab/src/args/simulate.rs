@@ -47,4 +47,8 @@ pub(crate) enum Grid {
     NullDrafts,
     /// Versions of skills that a gate decides on, with what its rule promises
     Gate,
+    /// Scores of 0 and 1 with partial credit in some trials
+    Graded,
+    /// Judges whose errors depend on the condition, corrected by labels of some of the items
+    Judges,
 }

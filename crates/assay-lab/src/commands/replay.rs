@@ -53,6 +53,9 @@ pub(super) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Status, Failure> {
     if !(args.margin > 0.0 && args.margin < 1.0) {
         return Err(Failure::bad_input("`--margin` must be between 0 and 1"));
     }
+    if !(args.shift >= 0.0 && args.shift <= 1.0) {
+        return Err(Failure::bad_input("`--shift` must be between 0 and 1"));
+    }
     let range = args.range.split_once("..").and_then(|(low, high)| {
         let (low, high) = (low.parse::<f64>().ok()?, high.parse::<f64>().ok()?);
         (low.is_finite() && high.is_finite() && low < high).then_some((low, high))

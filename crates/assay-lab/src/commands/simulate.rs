@@ -4,6 +4,8 @@ mod admission;
 mod difficulty;
 mod few_tasks;
 mod gate;
+mod graded;
+mod judge_labels;
 mod looks;
 mod metrics;
 mod null_drafts;
@@ -57,6 +59,8 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Admission => admission::run(args, ui),
         Grid::NullDrafts => null_drafts::run(args, ui),
         Grid::Gate => gate::run(args, ui),
+        Grid::Graded => graded::run(args, ui),
+        Grid::Judges => judge_labels::run(args, ui),
     }
 }
 

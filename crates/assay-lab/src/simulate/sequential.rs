@@ -41,6 +41,15 @@ pub enum Rates {
 }
 
 impl Rates {
+    /// The name in figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Half => ".5",
+            Self::Skewed => "skewed",
+            Self::Bimodal => "bimodal",
+        }
+    }
+
     pub(super) fn baseline(self) -> Baseline {
         match self {
             // All but constant.

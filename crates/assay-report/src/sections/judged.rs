@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis::judged::{ItemGain, JudgedReport, Pair, SetScoreRow};
+use assay_analysis::judged::{CorrectedLift, ItemGain, JudgedReport, Pair, SetScoreRow};
 use assay_analysis::{INTERIM, Reason, Report};
 
 use crate::doc::{Block, Cell, Grid, Level, Section};
@@ -158,6 +158,7 @@ fn corrected(judged: &JudgedReport, labels: &Labels) -> Vec<Block> {
         grid.rows.push(cells);
     }
     let mut blocks = vec![Block::Grid(grid)];
+    blocks.extend(judged.corrected.iter().filter_map(|row| basis(row).map(Block::Text)));
     if let Some((sensitivity, specificity)) = first.sensitivity.zip(first.specificity) {
         let who = match first.labels_by.as_str() {
             "people" => "labels of people",
@@ -180,6 +181,28 @@ fn corrected(judged: &JudgedReport, labels: &Labels) -> Vec<Block> {
         Block::Text(format!("Not corrected (`{}`): {}.", clean(&conditions.join(", ")), clean(reason)))
     }));
     blocks
+}
+
+/// What a corrected lift rests on.
+fn basis(row: &CorrectedLift) -> Option<String> {
+    row.corrected?;
+    let condition = clean(&row.pair.condition);
+    if let Some(lambda) = row.judge.lambda {
+        return Some(format!(
+            "`{condition}`: corrected by {} of the run's own items, whatever errors the judge makes under each condition \
+             (prediction-powered, lambda {lambda:.2}).",
+            counted(row.judge.labels, "label", "labels")
+        ));
+    }
+    let bias = row.judge.bias_if_unequal?;
+    Some(format!(
+        "`{condition}`: corrected by {} from elsewhere, as if the judge erred equally under each condition. A specificity lower \
+         by {} under `{condition}` moves the lift by {:.0} points, a sensitivity higher by as much moves it by {:.0}.",
+        counted(row.judge.labels, "label", "labels"),
+        format!("{:.2}", bias.by).trim_start_matches('0'),
+        100.0 * bias.specificity,
+        100.0 * bias.sensitivity,
+    ))
 }
 
 fn items(judged: &JudgedReport, labels: &Labels) -> Vec<Block> {

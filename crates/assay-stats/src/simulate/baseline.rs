@@ -12,6 +12,9 @@ use crate::sample::{mean, scores};
 const A: f64 = 0.192;
 const B: f64 = 0.288;
 
+/// The tasks of a pilot that count as much for a + b as public suites do; a pilot of as many is taken as it is.
+const PRIOR_TASKS: f64 = 20.0;
+
 /// The tasks' pass rates without a skill: a beta distribution, or a part of its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Baseline {
@@ -47,7 +50,8 @@ impl Baseline {
     /// By moments: the variance of the tasks' means, less that of their trials, p(1 − p)/(r − 1)
     /// per task. The mean includes one more task at ½, so that a pilot that always or never passed
     /// leaves room. If tasks have one trial each, or their variance is no larger than that of their
-    /// trials, a + b is that of the default. `None` without a task.
+    /// trials, a + b is that of the default. Fewer than 20 tasks say little of a + b, so that of n is
+    /// averaged with the default's, n to 20. `None` without a task.
     pub fn pilot(tasks: &[Vec<f64>]) -> Option<Baseline> {
         let kept: Vec<Vec<f64>> = tasks.iter().map(|t| scores(t)).filter(|t| !t.is_empty()).collect();
         let n = kept.len() as f64;
@@ -65,7 +69,16 @@ impl Baseline {
         let rate = (n * centre + 0.5) / (n + 1.0);
         let known = kept.iter().all(|t| t.len() > 1) && between > 0.0 && between.is_finite();
         let size = if known { (rate * (1.0 - rate) / between - 1.0).clamp(0.1, 1000.0) } else { A + B };
+        let size =
+            if n < PRIOR_TASKS { (n * size + PRIOR_TASKS * (A + B)) / (n + PRIOR_TASKS) } else { size };
         Baseline::beta((rate * size).max(0.01), ((1.0 - rate) * size).max(0.01))
+    }
+
+    /// The same spread, a + b, around another mean.
+    #[must_use]
+    pub fn around(self, mean: f64) -> Baseline {
+        let (size, share) = (self.a + self.b, (mean / self.most).clamp(0.0, 1.0));
+        Baseline { a: (share * size).max(0.01), b: ((1.0 - share) * size).max(0.01), ..self }
     }
 
     /// Mean pass rate.

@@ -33,6 +33,18 @@ def suite(tasks, clusters=None):
     return out
 
 
+def one_trial(tasks):
+    """v₀ of one trial: 1/4, and for fractional scores the pooled variance within cells with one more observation of 1/4."""
+    return of_cells([np.array(t[arm], dtype=float) for t in tasks for arm in ("arm", "base")])
+
+
+def of_cells(cells):
+    if all(set(np.unique(cell)) <= {0.0, 1.0} for cell in cells):
+        return 0.25
+    squares = sum(len(cell) * np.var(cell) for cell in cells)
+    return (squares + 0.25) / (sum(len(cell) - 1 for cell in cells) + 1)
+
+
 def contrast(tasks, p, q, c=0.0):
     """n, mean, s², m₃ and v₀ of p·arm + q·base + c over the units.
 
@@ -44,11 +56,11 @@ def contrast(tasks, p, q, c=0.0):
     for i, task in enumerate(tasks):
         key = ("task", i) if task["cluster"] is None else ("cluster", task["cluster"])
         groups.setdefault(key, []).append(task)
-    k, total = len(groups), len(tasks)
+    k, total, one = len(groups), len(tasks), one_trial(tasks)
     values, noises, weights = [], [], []
     for members in groups.values():
         values.append(np.mean([p * np.mean(t["arm"]) + q * np.mean(t["base"]) + c for t in members]))
-        noise = [0.25 * (p * p / len(t["arm"]) + q * q / len(t["base"])) for t in members]
+        noise = [one * (p * p / len(t["arm"]) + q * q / len(t["base"])) for t in members]
         noises.append(np.sum(noise) / len(members) ** 2)
         weights.append(len(members) * k / total)
     values, noises, weights = map(np.array, (values, noises, weights))
@@ -162,7 +174,7 @@ def comparison(tasks, m, level):
 
 def rate(tasks, level):
     means = np.array([np.mean(t) for t in tasks])
-    v0 = np.mean([0.25 / len(t) for t in tasks])
+    v0 = np.mean([of_cells([np.array(t, dtype=float) for t in tasks]) / len(t) for t in tasks])
     mean = np.mean(means)
     low, high = interval(len(tasks), mean, np.var(means, ddof=1), np.mean((means - mean) ** 3), v0, level)
     return {"tasks": tasks, "level": level, "mean": mean, "low": max(0, low), "high": min(1, high)}

@@ -116,7 +116,7 @@ pub(crate) struct DiagnoseArgs {
 ///
 /// A table of items has a row for each item of each trial: the criterion, the material, and the judge's verdict. People
 /// label it blind with `assay judge sheet`, and `assay report --calibration` corrects the run's lift by their labels. A
-/// table of pairs has the results of the baseline and of each other condition side by side, for `assay judge pairs`.
+/// sample of items has as many of each condition, and some of each verdict. A table of pairs has the results of the baseline and of each other condition side by side, for `assay judge pairs`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay judge export my-suite --as items --sample 100 --out items.jsonl
@@ -289,10 +289,11 @@ pub(crate) struct CalibrateArgs {
 
 /// Correct rates for the errors of the judge
 ///
-/// Prints the share of met items in each group and the differences of groups, as judged and corrected. The
-/// error rates come from a calibration set: items of the same kind with verdicts and labels. The command
-/// refuses if the verdicts say too little about the labels, or if the calibration set shows that the judge errs
-/// differently in different groups.
+/// Prints the share of met items in each group and the differences of groups, as judged and corrected. Labels of
+/// the table's own items, known by the column `item` of both tables, correct whatever errors the judge makes in
+/// each group; 30 of each group are needed. Labels of other items tell error rates: the command then prints what
+/// other errors would change, and refuses if the verdicts say too little about the labels, or if the labels
+/// show that the judge errs differently in different groups.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay judge correct verdicts.jsonl --calibration labels.jsonl
@@ -317,8 +318,8 @@ pub(crate) struct CorrectArgs {
     pub(crate) cluster: Option<String>,
     /// Correct each group by its own error rates
     ///
-    /// Use it where the judge errs differently in different groups. The calibration set must have labels of
-    /// every group, and intervals are wider.
+    /// Use it where labels of other items show that the judge errs differently in different groups. There must
+    /// be labels of every group, and intervals are wider.
     #[arg(long)]
     pub(crate) separate: bool,
 }

@@ -687,29 +687,65 @@ fn labels_correct_the_lift_of_a_report() {
     let text = fs::read_to_string(lab.path("items.jsonl")).unwrap();
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     // The labels say that the judge overlooks a tenth of what is met.
-    let labels: Vec<String> = rows
-        .iter()
-        .enumerate()
-        .map(|(at, row)| {
+    let labels = |without: &str, kept: fn(usize) -> bool| {
+        let row = |(at, row): (usize, &Value)| {
             let mut row = row.clone();
             let is_met = row["verdict"] == true || at % 10 == 3;
             row["label"] = json!(is_met);
-            row.as_object_mut().unwrap().remove("condition");
-            row.to_string()
-        })
-        .collect();
-    lab.write("labels.jsonl", labels.join("\n"));
-    let args =
-        ["report", "lab", "--calibration", "labels.jsonl", "--labels-by", "people", "--format", "json"];
-    let report = lab.assay(&args).ok().json();
-    let corrected = &report["judged"]["corrected"][0];
+            row.as_object_mut().unwrap().remove(without);
+            kept(at).then(|| format!("{row}\n"))
+        };
+        let text: String = rows.iter().enumerate().filter_map(row).collect();
+        lab.write("labels.jsonl", text);
+    };
+    let args = ["report", "lab", "--calibration", "labels.jsonl", "--labels-by", "people"];
+    let corrected = || {
+        let report = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
+        report["judged"]["corrected"][0].clone()
+    };
+    let number = |of: &Value, name: &str| of[name].as_f64().unwrap();
+    // Of the run's own items, whatever the columns beside their names are.
+    labels("condition", |_| true);
+    let own = corrected();
+    assert_eq!((&own["labels_by"], &own["refused"]), (&json!("people"), &Value::Null), "{own:#}");
     assert_eq!(
-        (&corrected["labels_by"], &corrected["refused"]),
-        (&json!("people"), &Value::Null),
-        "{corrected:#}"
+        (&own["judge"]["estimator"], &own["judge"]["labels"]),
+        (&json!("prediction-powered"), &json!(60))
     );
-    let number = |name: &str| corrected[name].as_f64().unwrap();
-    assert!(number("corrected") > number("raw"), "{corrected:#}");
+    let met = |condition: &str| {
+        let of = rows.iter().enumerate().filter(|(_, row)| row["condition"] == condition);
+        let met = of.filter(|(at, row)| row["verdict"] == true || at % 10 == 3).count();
+        met as f64 / 30.0
+    };
+    // All items have a label, so that the correction is nearly their difference.
+    let truth = met("curated") - met("none");
+    assert!((number(&own, "corrected") - truth).abs() < 0.03, "{truth} {own:#}");
+    let shown = lab.assay(&args).ok().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("corrected by 60 labels of the run's own items"), "{shown}");
+    labels("condition", |at| at % 3 > 0);
+    let few = corrected();
+    assert_eq!(
+        (&few["corrected"], &few["refused"]),
+        (&Value::Null, &json!("20 of the items of `none` have a label and 30 are needed: 10 are missing")),
+        "{few:#}"
+    );
+    // Without names the labels could be of any items.
+    labels("item", |_| true);
+    let elsewhere = corrected();
+    assert_eq!(elsewhere["judge"]["estimator"], "rogan-gladen");
+    assert!(number(&elsewhere, "corrected") > number(&elsewhere, "raw"), "{elsewhere:#}");
+    assert!(number(&elsewhere["judge"]["bias_if_unequal"], "specificity") > 0.0, "{elsewhere:#}");
+    let shown = lab.assay(&args).ok().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("A specificity lower by .10 under `curated` moves the lift by"), "{shown}");
+    // A sample has as many items of each condition, and says how many each stands for.
+    let sampled = ["judge", "export", "lab", "--as", "items", "--sample", "24", "--out", "sample.jsonl"];
+    lab.assay(&sampled).ok();
+    let text = fs::read_to_string(lab.path("sample.jsonl")).unwrap();
+    let sample: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |condition: &str| sample.iter().filter(|row| row["condition"] == condition).count();
+    assert_eq!((of("none"), of("curated")), (12, 12));
+    let weights: f64 = sample.iter().map(|row| row["weight"].as_f64().unwrap()).sum();
+    assert!((weights - 60.0).abs() < 1e-9, "{weights}");
     let plain = lab.assay(&["report", "lab", "--format", "json"]).ok().json();
     assert_eq!(plain["judged"]["corrected"], json!([]));
     let pairs = ["judge", "export", "lab", "--as", "pairs", "--sample", "4", "--out", "pairs.jsonl"];

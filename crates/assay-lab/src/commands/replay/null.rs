@@ -22,6 +22,10 @@ struct Row {
     suites: u64,
     fixed: f64,
     fixed_error: f64,
+    student: f64,
+    width: f64,
+    quarter_width: f64,
+    student_width: f64,
     sequential: f64,
     sequential_error: f64,
     trials: f64,
@@ -36,6 +40,10 @@ impl Row {
             suites: found.suites,
             fixed: found.fixed,
             fixed_error: found.error(found.fixed),
+            student: found.student,
+            width: found.width,
+            quarter_width: found.quarter_width,
+            student_width: found.student_width,
             sequential: found.sequential,
             sequential_error: found.error(found.sequential),
             trials: found.trials,
@@ -55,8 +63,8 @@ pub(super) fn run(args: &ReplayArgs, scores: &Scores, ui: &Ui) -> Result<Status,
     for relabel in [Relabel::Permuted, Relabel::Swapped] {
         for tasks in &args.tasks {
             let design = (*tasks, rounds);
-            let Some(found) =
-                simulate_relabeled(&pairs, relabel, design, args.margin, args.suites, args.seed)
+            let rule = (args.margin, args.shift);
+            let Some(found) = simulate_relabeled(&pairs, relabel, design, rule, args.suites, args.seed)
             else {
                 return Err(Failure::bad_input(format!(
                     "{}: no two arms have {} with {} each",
@@ -68,10 +76,12 @@ pub(super) fn run(args: &ReplayArgs, scores: &Scores, ui: &Ui) -> Result<Status,
             rows.push(Row::of(relabel, *tasks, rounds, &found));
         }
     }
-    let status = if rows.iter().all(Row::holds) { Status::Done } else { Status::DidNotHold };
+    let status =
+        if args.shift > 0.0 || rows.iter().all(Row::holds) { Status::Done } else { Status::DidNotHold };
     if ui.json() {
         ui.document(&serde_json::json!({
-            "schema": "assay.replay-null/1", "margin": args.margin, "seed": args.seed, "most": MOST, "rows": rows,
+            "schema": "assay.replay-null/1", "margin": args.margin, "shift": args.shift, "seed": args.seed, "most": MOST,
+            "rows": rows,
         }))?;
         return Ok(status);
     }
@@ -98,7 +108,8 @@ fn pairs(scores: &Scores) -> Vec<Vec<RecordedTask>> {
 
 fn format(rows: &[Row], pairs: usize, args: &ReplayArgs) -> String {
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
-    let lines: Vec<[String; 8]> = rows
+    let width = |width: f64| format!("{width:.3}");
+    let lines: Vec<[String; 12]> = rows
         .iter()
         .map(|row| {
             [
@@ -107,6 +118,10 @@ fn format(rows: &[Row], pairs: usize, args: &ReplayArgs) -> String {
                 row.repetitions.to_string(),
                 percent(row.fixed),
                 percent(row.fixed_error),
+                percent(row.student),
+                width(row.width),
+                width(row.quarter_width),
+                width(row.student_width),
                 percent(row.sequential),
                 percent(row.sequential_error),
                 percent(row.trials),
@@ -119,17 +134,28 @@ fn format(rows: &[Row], pairs: usize, args: &ReplayArgs) -> String {
         "repetitions",
         "decided once (%)",
         "± 1 SE",
+        "Student's t (%)",
+        "width",
+        "with ¼",
+        "Student's",
         "after rounds (%)",
         "± 1 SE",
         "trials (%)",
     ];
+    let (what, limit) = if args.shift > 0.0 {
+        (
+            format!("`helps` or `harms` with {} more for each score of an arm, up to 1", args.shift),
+            String::new(),
+        )
+    } else {
+        let what = "False verdicts, `helps` or `harms`, where the labels of the arms mean nothing";
+        (what.to_owned(), format!("; at most {}% may be false", percent(MOST)))
+    };
     format!(
-        "False verdicts, `helps` or `harms`, where the labels of the arms mean nothing:\n\n{}\n{} of arms, {} per row, seed \
-         {}; at most {}% may be false.\n",
+        "{what}:\n\n{}\n{} of arms, {} per row, seed {}{limit}. Widths are means of 95% intervals.\n",
         markdown(heads, &lines),
         counted(pairs, "pair", "pairs"),
         counted(args.suites, "suite", "suites"),
         args.seed,
-        percent(MOST),
     )
 }

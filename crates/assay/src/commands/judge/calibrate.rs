@@ -13,7 +13,7 @@ pub(super) fn run(args: &CalibrateArgs, ui: &Ui) -> Result<Status, Failure> {
         second: args.second_order.as_deref(),
         by: args.by.iter().map(String::as_str).collect(),
         cluster: args.cluster.as_deref(),
-        optional: Vec::new(),
+        ..VerdictColumns::default()
     };
     let found = measure_agreement(&args.table, &columns)?;
     let labels_by = LabelSource::from(args.labels_by);

@@ -21,6 +21,8 @@ pub(in crate::commands) fn read_set(
         verdict: item.verdict,
         cluster: item.cluster,
         condition: item.condition,
+        item: item.item,
+        weight: item.weight,
     });
     let name = labels_by.to_possible_value().map(|value| value.get_name().to_owned());
     Ok(CalibrationSet {
