@@ -211,15 +211,10 @@ fn a_whole_report() {
                    experiment again to retry the trials with such errors.
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
-     agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized change  Hake's gain  p (CI)  adjusted p (CI)  run-to-run noise  MDE
-     openai:one  curated     +48  +12 to +80          +29 to +67              +0.78            –   0.013            0.025               ±15  ±49
-     openai:one  placebo      −5   −18 to +7          +29 to +67                  –            –   0.013            0.025               ±15  ±49
-     gemini:two  curated     +48  +12 to +80          +29 to +67              +0.78            –   0.013            0.025               ±15  ±49
-
-     agent       condition  tasks better/equal/worse
-     openai:one  curated                      10/1/1
-     openai:one  placebo                       2/6/4
-     gemini:two  curated                      10/1/1
+     agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized change  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse
+     openai:one  curated     +48  +12 to +80          +29 to +67              +0.78   0.013            0.025               ±15  ±49                    10/1/1
+     openai:one  placebo      −5   −18 to +7          +29 to +67                  –   0.013            0.025               ±15  ±49                     2/6/4
+     gemini:two  curated     +48  +12 to +80          +29 to +67              +0.78   0.013            0.025               ±15  ±49                    10/1/1
 
     Arms
      Results, with mean tokens, cost and time per valid trial:
@@ -527,13 +522,9 @@ fn fractional_rewards_show_scores_beside_pass_rates() {
                    of ±10 pp (80% power).
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
-     condition  lift  pass rate lift      95% CI  fixed-tasks 95% CI  normalized change  Hake's gain  p (CI)  adjusted p (CI)  run-to-run noise  MDE
-     curated     +48             +20  +12 to +80          +29 to +67              +0.78            –   0.013            0.025               ±15  ±49
-     placebo      −5             +48   −18 to +7          +29 to +67                  –            –   0.013            0.025               ±15  ±49
-
-     condition  tasks better/equal/worse
-     curated                      10/1/1
-     placebo                       2/6/4
+     condition  lift  pass rate lift      95% CI  fixed-tasks 95% CI  normalized change  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse
+     curated     +48             +20  +12 to +80          +29 to +67              +0.78   0.013            0.025               ±15  ±49                    10/1/1
+     placebo      −5             +48   −18 to +7          +29 to +67                  –   0.013            0.025               ±15  ±49                     2/6/4
 
     Conditions
      Results, with mean tokens, cost and time per valid trial:
