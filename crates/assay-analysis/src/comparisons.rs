@@ -311,7 +311,10 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         }),
         delta_star: tipping,
         tau: spread.map(|spread| spread.tau),
-        tau_ci95: ends(spread.and_then(|spread| spread.tau_interval).filter(|_| is_fixed)),
+        // An interval of 0 alone comes from differences that vary much less than their trials: it shows nothing of τ.
+        tau_ci95: ends(
+            spread.and_then(|spread| spread.tau_interval).filter(|found| is_fixed && found.high > 0.0),
+        ),
         prediction95: ends(spread.and_then(|spread| spread.prediction).filter(|_| is_fixed)),
         moved: assay_stats::moved_share(&counted),
         tasks_lost: slots

@@ -15,8 +15,8 @@
 //!
 //! **The prediction interval** of the true effect on a new task is d̄ ± √(t²τ² + h²), h the half-width of the default
 //! interval on that side and t Student's quantile with n − 1 degrees of freedom (Higgins, Thompson & Spiegelhalter
-//! 2009, *JRSS A* 172, 137–159, section 3.2). With the estimate of τ it covers 83 to 92% of new tasks only, because
-//! small suites often estimate 0; τ is therefore taken at its upper 70% limit, without the sparse part.
+//! 2009, *JRSS A* 172, 137–159, section 3.2). Small suites often estimate a τ of 0; τ is therefore taken at its upper 70%
+//! limit, without the sparse part.
 //! `assay lab simulate --grid heterogeneity` has the coverage of both.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
