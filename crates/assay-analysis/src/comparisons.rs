@@ -311,7 +311,11 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         }),
         delta_star: tipping,
         tau: spread.map(|spread| spread.tau),
-        tau_ci95: ends(spread.and_then(|spread| spread.tau_interval).filter(|_| is_fixed)),
+        // An interval of 0 alone comes from differences that vary much less than their trials: it shows nothing of τ.
+        tau_ci95: ends(
+            spread.and_then(|spread| spread.tau_interval).filter(|found| is_fixed && found.high > 0.0),
+        )
+        .map(within_spread),
         prediction95: ends(spread.and_then(|spread| spread.prediction).filter(|_| is_fixed)),
         moved: assay_stats::moved_share(&counted),
         tasks_lost: slots
@@ -381,6 +385,11 @@ fn pass_rate_lift(slots: &[(&str, &Slot, &Slot)], shared: &BTreeSet<&str>) -> Op
 /// When a cell's valid trials ran.
 fn periods(slot: &Slot) -> Vec<[f64; 2]> {
     slot.valid().filter_map(|result| result.period).collect()
+}
+
+/// The ends of an interval of the standard deviation of lifts, which is at most 1.
+pub(crate) fn within_spread([low, high]: [f64; 2]) -> [f64; 2] {
+    [low.min(1.0), high.min(1.0)]
 }
 
 fn ends(interval: Option<Interval>) -> Option<[f64; 2]> {

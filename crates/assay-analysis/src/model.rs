@@ -226,7 +226,8 @@ pub struct Comparison {
     pub tasks_lost: usize,
     /// The standard deviation of the tasks' true lifts; `null` if no task has two trials in one of the arms.
     pub tau: Option<f64>,
-    /// Its 95% CI; `null` below 5 tasks or effective clusters, and if the comparison is decided after rounds.
+    /// Its 95% CI; `null` below 5 tasks or effective clusters, if the comparison is decided after rounds, and if the tasks'
+    /// lifts vary much less than their trials explain.
     pub tau_ci95: Option<[f64; 2]>,
     /// The 95% prediction interval of the true lift on a new task; `null` likewise.
     pub prediction95: Option<[f64; 2]>,

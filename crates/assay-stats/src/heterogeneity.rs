@@ -2,8 +2,8 @@
 //!
 //! A task's observed difference d varies between tasks because true effects differ (variance τ²) and because the
 //! results of trials vary by chance. With T the variance of d over tasks and N the mean over tasks of the part from
-//! trials, s²/r of both arms, τ² = T − N, by moments (Searle, Casella & McCulloch, *Variance Components*, 1992,
-//! section 3.6); the estimate is at least 0. N needs a task with two trials in either arm.
+//! trials, s²/r of both arms, τ² = T − N, by moments (the analysis of variance; Searle, Casella & McCulloch,
+//! *Variance Components*, 1992, chapter 3); the estimate is at least 0. N needs a task with two trials in either arm.
 //!
 //! **The interval of τ.** T has the limits of a variance, T·ν/χ²(ν), with the degrees of freedom that the kurtosis g
 //! of the differences leaves, ν = 2n/(g − (n − 3)/(n − 1)), g at least the normal's 3 (Bonett 2006, *Computational
@@ -11,12 +11,12 @@
 //! two pseudo-tasks of variance v₀ + ¹⁄₁₀·⁹⁄₁₀ and f = (n + 1)²/(n − 1) degrees of freedom, as in the default
 //! interval: a small suite often has none of the few tasks that an effect concerns. N has Student's limits over
 //! tasks, the upper one at least (nN + 2v₀)/(n + 2). Both together give the limits of T − N by the square-and-add
-//! rule (MOVER; Zou & Donner 2008, *Statistics in Medicine* 27, 1693–1702, equation 2).
+//! rule (MOVER; Zou & Donner 2008, *Statistics in Medicine* 27, 1693–1702).
 //!
 //! **The prediction interval** of the true effect on a new task is d̄ ± √(t²τ² + h²), h the half-width of the default
 //! interval on that side and t Student's quantile with n − 1 degrees of freedom (Higgins, Thompson & Spiegelhalter
-//! 2009, *JRSS A* 172, 137–159, section 3.2). With the estimate of τ it covers 83 to 92% of new tasks only, because
-//! small suites often estimate 0; τ is therefore taken at its upper 70% limit, without the sparse part.
+//! 2009, *JRSS A* 172, 137–159). Small suites often estimate a τ of 0; τ is therefore taken at its upper 70%
+//! limit, without the sparse part.
 //! `assay lab simulate --grid heterogeneity` has the coverage of both.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -82,7 +82,7 @@ pub fn heterogeneity(tasks: &[PairedTask]) -> Option<Heterogeneity> {
 }
 
 /// The effect of each task, shrunk towards the mean of all: d̄ + B·(d − d̄), B = τ²/(τ² + v), with v the variance of the
-/// task's difference from its trials at the mean variance of a trial (Morris 1983, *JASA* 78, 47–55, section 1). In
+/// task's difference from its trials at the mean variance of a trial (Morris 1983, *JASA* 78, 47–55). In
 /// the order of the tasks; `None` for a task without trials under both arms. Lists that are sorted by gain are sorted
 /// by these: the largest of many observed differences is too large.
 ///

@@ -1,7 +1,7 @@
 //! One estimate over units that have an effect with a known variance each: skills, or models.
 //!
 //! The units are a sample: their true effects vary around a mean with a variance τ². τ² is estimated by restricted
-//! maximum likelihood (Viechtbauer 2005, *Journal of Educational and Behavioral Statistics* 30, 261–293, equation 16),
+//! maximum likelihood (Viechtbauer 2005, *Journal of Educational and Behavioral Statistics* 30, 261–293),
 //! the mean by weights 1/(vᵢ + τ²). Its interval is Hartung & Knapp's (2001, *Statistics in Medicine* 20, 3875–3889):
 //! variance q/Σw with q = Σw(y − μ)²/(k − 1), and Student's t with k − 1 degrees of freedom; q is at least 1, so that
 //! units that agree by chance do not have an interval shorter than their own variances allow (Röver, Knapp & Friede

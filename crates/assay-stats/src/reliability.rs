@@ -1,9 +1,8 @@
 //! Reliability of an agent over repetitions: pass^k and pass@k, and their differences between two arms.
 //!
-//! pass^k is the probability that all of k trials of a task pass (Yao et al. 2024, *τ-bench*, arXiv 2406.12045, section
-//! 3), pass@k that at least one does (Chen et al. 2021, arXiv 2107.03374, equation 1). With c of r trials passed,
-//! C(c, k)/C(r, k) and 1 − C(r − c, k)/C(r, k) are unbiased for a task. A task with fewer than k trials in an arm is left
-//! out.
+//! pass^k is the probability that all of k trials of a task pass (Yao et al. 2024, *τ-bench*, arXiv 2406.12045), pass@k
+//! that at least one does (Chen et al. 2021, arXiv 2107.03374, equation 1). With c of r trials passed, C(c, k)/C(r, k)
+//! and 1 − C(r − c, k)/C(r, k) are unbiased for a task. A task with fewer than k trials in an arm is left out.
 //!
 //! The lift is the mean over tasks of the difference, with the default interval of scores. v₀, the largest variance of
 //! a task's difference from its trials, is ¼(k/r_arm + k/r_base): an average over all C(r, k) choices of k of r trials

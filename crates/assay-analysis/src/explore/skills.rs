@@ -7,6 +7,7 @@ use assay_store::{PlannedProvision, RunFolder};
 use serde::Serialize;
 
 use super::pair::{Pair, ends, paired, values_of_scored};
+use crate::comparisons::within_spread;
 use crate::model::AgentKey;
 use crate::table::Slot;
 
@@ -83,12 +84,13 @@ pub struct OverUnits {
 impl OverUnits {
     pub(super) fn of(found: Option<&RandomEffects>) -> Self {
         let Some(found) = found else { return Self::default() };
+        // No lift is outside [−1, 1], and so no standard deviation of lifts above 1.
         let within = |[low, high]: [f64; 2]| [low.max(-1.0), high.min(1.0)];
         Self {
             lift: Some(found.mean),
             ci95: ends(Some(found.interval)).map(within),
             tau: Some(found.tau),
-            tau_ci95: ends(found.tau_interval),
+            tau_ci95: ends(found.tau_interval).map(within_spread),
             prediction95: ends(found.prediction).map(within),
         }
     }

@@ -359,6 +359,9 @@ fn the_spread_of_effects_is_reported() {
     let one: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &["F", "P"][..])).collect();
     let single = Suite::new(&["none", "curated"], &one).compared();
     assert_eq!((single.tau, single.tau_ci95, single.prediction95, single.moved), (None, None, None, None));
+    // Equal lifts of trials that vary: less spread than chance alone makes.
+    let equal = Suite::uniform(&["none", "curated"], &["PFF", "PPF"]).compared();
+    assert_eq!((equal.tau, equal.tau_ci95, equal.prediction95.is_some()), (Some(0.0), None, true));
     // Intervals of one look are none of a comparison that is looked at after rounds.
     let looks = suite().plan(|run| run.stopping = Some(assay_store::Stopping::new(3))).compared();
     assert_eq!((looks.tau.is_some(), looks.tau_ci95, looks.prediction95), (true, None, None));

@@ -69,6 +69,7 @@ fn each_skill_with_five_tasks_has_a_lift_and_its_costs() {
     assert_eq!((over.skills, over.few_tasks, over.shared_tasks), (2, 1, false));
     close(over.estimate.lift, expected.mean);
     close(over.estimate.tau, expected.tau);
+    assert!(over.estimate.tau_ci95.is_none_or(|[_, high]| high <= 1.0), "{over:?}");
     // Two units: t(1) is 12.7, and the interval leaves the range of lifts.
     assert_eq!((over.estimate.ci95, over.estimate.prediction95), (Some([-1.0, 1.0]), None));
     close(a.shrunk_lift, expected.shrunk[0]);

@@ -71,7 +71,7 @@ fn comparison_grid(comparisons: &[Comparison], labels: &Labels) -> Grid {
         .concat(),
     );
     // The sentences of the verdicts have these figures too.
-    grid.detail_columns(&["verdict", "tasks", "adjusted CI"]);
+    grid.detail_columns(&["verdict", "tasks", "adjusted CI", "Hake's gain"]);
     for comparison in comparisons {
         let mut row = labels.cells(&comparison.who, &comparison.condition);
         let [better, equal, worse] = comparison.better_equal_worse;

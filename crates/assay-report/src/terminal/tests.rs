@@ -204,17 +204,17 @@ fn a_whole_report() {
 
      loop with gemini:two in bubblewrap
      inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. If the trials with
-                   infrastructure errors had passed at a rate 25 pp higher than the valid trials in one
-                   condition and 25 pp lower in the other, the lift would be +34 or +56 pp. The verdict
-                   changes from 12 pp on. Infrastructure errors could change the verdict, or their share
-                   differs by more than 5 pp between the conditions: run the experiment again to retry
-                   the trials with such errors.
+                   infrastructure errors had passed at a rate up to 25 pp higher than the valid trials
+                   in one condition and up to 25 pp lower in the other, the lift would be +34 to +56 pp.
+                   The verdict changes from 12 pp on (δ*). Infrastructure errors could change the
+                   verdict, or their share differs by more than 5 pp between the conditions: run the
+                   experiment again to retry the trials with such errors.
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
-     agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized gain  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse
-     openai:one  curated     +48  +12 to +80          +29 to +67            +0.78   0.013            0.025               ±15  ±49                    10/1/1
-     openai:one  placebo      −5   −18 to +7          +29 to +67                –   0.013            0.025               ±15  ±49                     2/6/4
-     gemini:two  curated     +48  +12 to +80          +29 to +67            +0.78   0.013            0.025               ±15  ±49                    10/1/1
+     agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized change  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse
+     openai:one  curated     +48  +12 to +80          +29 to +67              +0.78   0.013            0.025               ±15  ±49                    10/1/1
+     openai:one  placebo      −5   −18 to +7          +29 to +67                  –   0.013            0.025               ±15  ±49                     2/6/4
+     gemini:two  curated     +48  +12 to +80          +29 to +67              +0.78   0.013            0.025               ±15  ±49                    10/1/1
 
     Arms
      Results, with mean tokens, cost and time per valid trial:
@@ -522,9 +522,9 @@ fn fractional_rewards_show_scores_beside_pass_rates() {
                    of ±10 pp (80% power).
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
-     condition  lift  pass rate lift      95% CI  fixed-tasks 95% CI  normalized gain  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse
-     curated     +48             +20  +12 to +80          +29 to +67            +0.78   0.013            0.025               ±15  ±49                    10/1/1
-     placebo      −5             +48   −18 to +7          +29 to +67                –   0.013            0.025               ±15  ±49                     2/6/4
+     condition  lift  pass rate lift      95% CI  fixed-tasks 95% CI  normalized change  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse
+     curated     +48             +20  +12 to +80          +29 to +67              +0.78   0.013            0.025               ±15  ±49                    10/1/1
+     placebo      −5             +48   −18 to +7          +29 to +67                  –   0.013            0.025               ±15  ±49                     2/6/4
 
     Conditions
      Results, with mean tokens, cost and time per valid trial:

@@ -29,7 +29,7 @@ fn eight_tasks_equal_an_independent_implementation() {
     close(tau.high, 0.980_032_130_532);
     let prediction = found.prediction.unwrap();
     close(prediction.low, -0.915_985_767_442);
-    assert_eq!(prediction.high, 1.0);
+    close(prediction.high, 1.0);
     let shrunk: Vec<f64> = shrunk_lifts(&eight()).unwrap().into_iter().flatten().collect();
     let expected = [
         0.715_363_106,
@@ -53,7 +53,7 @@ fn without_noise_every_difference_is_an_effect() {
     tasks.extend(vec![task((3, 3), (3, 3)); 6]);
     let found = heterogeneity(&tasks).unwrap();
     close(found.tau, (3.0_f64 / 14.0).sqrt());
-    assert_eq!(found.noise, 0.0);
+    close(found.noise, 0.0);
     let (tau, prediction) = (found.tau_interval.unwrap(), found.prediction.unwrap());
     assert!(tau.low > 0.1 && tau.low < found.tau && found.tau < tau.high, "{tau:?}");
     let ci = lift(&tasks, 0.95).unwrap().interval.unwrap();
@@ -63,17 +63,22 @@ fn without_noise_every_difference_is_an_effect() {
     }
 }
 
-/// Equal differences: no spread is seen, but it may be there.
+/// Equal differences: no spread is seen, but it may be there, in tasks that the suite does not have. Where trials vary
+/// much more than the differences, every spread is rejected, as by the Q-profile.
 #[test]
 fn equal_differences_leave_a_spread_possible() {
-    let tasks = vec![task((2, 3), (1, 3)); 10];
-    let found = heterogeneity(&tasks).unwrap();
-    let tau = found.tau_interval.unwrap();
-    assert_eq!((found.tau, tau.low), (0.0, 0.0));
-    assert!(tau.high > 0.05, "{tau:?}");
-    for shrunk in shrunk_lifts(&tasks).unwrap() {
-        close(shrunk.unwrap(), 1.0 / 3.0);
-    }
+    let tau = |tasks: &[PairedTask]| {
+        let found = heterogeneity(tasks).unwrap();
+        for shrunk in shrunk_lifts(tasks).unwrap() {
+            close(shrunk.unwrap(), mean(&tasks[0].arm) - mean(&tasks[0].base));
+        }
+        (found.tau, found.tau_interval.unwrap())
+    };
+    let (found, interval) = tau(&vec![task((3, 3), (0, 3)); 10]);
+    assert_eq!((found, interval.low), (0.0, 0.0));
+    assert!(interval.high > 0.2, "{interval:?}");
+    let (found, interval) = tau(&vec![task((2, 3), (1, 3)); 10]);
+    assert_eq!((found, interval), (0.0, Interval { low: 0.0, high: 0.0 }));
 }
 
 #[test]

@@ -63,8 +63,8 @@ fn the_report_reads_well() {
      helps  curated against none: +83 pp (+30 to +100, 95% CI), 6 tasks.
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
-     condition  lift       95% CI  fixed-tasks 95% CI  normalized gain  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse
-     curated     +83  +30 to +100         +20 to +100            +0.83   0.010            0.010                 –  ±65                     5/1/0
+     condition  lift       95% CI  fixed-tasks 95% CI  normalized change  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse
+     curated     +83  +30 to +100         +20 to +100              +0.83   0.010            0.010                 –  ±65                     5/1/0
 
     Conditions
      Results, with mean tokens, cost and time per valid trial:

@@ -33,30 +33,32 @@ fn the_screen_of_report() {
 
     Verdicts
      inconclusive  curated against none: +30 pp (−86 to +100, 95% CI), 5 tasks. If
-                   the trials with infrastructure errors had passed at a rate 25 pp
-                   higher than the valid trials in one condition and 25 pp lower in
-                   the other, the lift would be +29 or +38 pp. The lift leaves out 1
-                   task without a valid trial under one of the conditions, and these
-                   two count it. This design had too little power to detect an
-                   effect. ≈64 tasks in total would be needed to detect a lift of
-                   +30 pp, and ≈552 tasks to detect a lift of ±10 pp (80% power).
+                   the trials with infrastructure errors had passed at a rate up to
+                   25 pp higher than the valid trials in one condition and up to 25
+                   pp lower in the other, the lift would be +29 to +38 pp. The lift
+                   leaves out 1 task without a valid trial under one of the
+                   conditions, and these bounds count it. This design had too little
+                   power to detect an effect. ≈64 tasks in total would be needed to
+                   detect a lift of +30 pp, and ≈552 tasks to detect a lift of ±10
+                   pp (80% power).
      inconclusive  placebo against none: −40 pp (−100 to +28, 95% CI), 5 tasks. If
-                   the trials with infrastructure errors had passed at a rate 25 pp
-                   higher than the valid trials in one condition and 25 pp lower in
-                   the other, the lift would be −46 or −32 pp. The lift leaves out 1
-                   task without a valid trial under one of the conditions, and these
-                   two count it. The data show neither an effect nor its absence
-                   (±10 pp). ≈18 tasks in total would be needed to detect a lift of
-                   −40 pp, and ≈239 tasks to detect a lift of ±10 pp (80% power).
+                   the trials with infrastructure errors had passed at a rate up to
+                   25 pp higher than the valid trials in one condition and up to 25
+                   pp lower in the other, the lift would be −46 to −32 pp. The lift
+                   leaves out 1 task without a valid trial under one of the
+                   conditions, and these bounds count it. The data show neither an
+                   effect nor its absence (±10 pp). ≈18 tasks in total would be
+                   needed to detect a lift of −40 pp, and ≈239 tasks to detect a
+                   lift of ±10 pp (80% power).
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
      condition  lift  pass rate lift       95% CI  fixed-tasks 95% CI
      curated     +30             +40  −86 to +100         −40 to +100
      placebo     −40             −40  −100 to +28         −100 to +30
 
-     condition  normalized gain  p (CI)  adjusted p (CI)  run-to-run noise   MDE
-     curated              +0.60   0.490            0.490                 –  >100
-     placebo              −0.80   0.178            0.178                 –   ±91
+     condition  normalized change  p (CI)  adjusted p (CI)  run-to-run noise   MDE
+     curated                +0.60   0.490            0.490                 –  >100
+     placebo                −0.80   0.178            0.178                 –   ±91
 
      condition  tasks better/equal/worse
      curated                       3/1/1
@@ -118,21 +120,21 @@ fn the_screen_of_report() {
 
     Verdicts
      inconclusive  curated against none: +30 pp (−86 to +100, 95% CI), 5 tasks. If the trials with infrastructure errors had
-                   passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the
-                   lift would be +29 or +38 pp. The lift leaves out 1 task without a valid trial under one of the
-                   conditions, and these two count it. This design had too little power to detect an effect. ≈64 tasks in
+                   passed at a rate up to 25 pp higher than the valid trials in one condition and up to 25 pp lower in the
+                   other, the lift would be +29 to +38 pp. The lift leaves out 1 task without a valid trial under one of the
+                   conditions, and these bounds count it. This design had too little power to detect an effect. ≈64 tasks in
                    total would be needed to detect a lift of +30 pp, and ≈552 tasks to detect a lift of ±10 pp (80% power).
      inconclusive  placebo against none: −40 pp (−100 to +28, 95% CI), 5 tasks. If the trials with infrastructure errors had
-                   passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the
-                   lift would be −46 or −32 pp. The lift leaves out 1 task without a valid trial under one of the
-                   conditions, and these two count it. The data show neither an effect nor its absence (±10 pp). ≈18 tasks
-                   in total would be needed to detect a lift of −40 pp, and ≈239 tasks to detect a lift of ±10 pp (80%
+                   passed at a rate up to 25 pp higher than the valid trials in one condition and up to 25 pp lower in the
+                   other, the lift would be −46 to −32 pp. The lift leaves out 1 task without a valid trial under one of the
+                   conditions, and these bounds count it. The data show neither an effect nor its absence (±10 pp). ≈18
+                   tasks in total would be needed to detect a lift of −40 pp, and ≈239 tasks to detect a lift of ±10 pp (80%
                    power).
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
-     condition  lift  pass rate lift       95% CI  fixed-tasks 95% CI  normalized gain  p (CI)  adjusted p (CI)
-     curated     +30             +40  −86 to +100         −40 to +100            +0.60   0.490            0.490
-     placebo     −40             −40  −100 to +28         −100 to +30            −0.80   0.178            0.178
+     condition  lift  pass rate lift       95% CI  fixed-tasks 95% CI  normalized change  p (CI)  adjusted p (CI)
+     curated     +30             +40  −86 to +100         −40 to +100              +0.60   0.490            0.490
+     placebo     −40             −40  −100 to +28         −100 to +30              −0.80   0.178            0.178
 
      condition  run-to-run noise   MDE  tasks better/equal/worse
      curated                   –  >100                     3/1/1
