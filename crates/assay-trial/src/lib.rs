@@ -40,7 +40,9 @@ pub use plan::preview::PlanPreview;
 pub use plan::rubric::{TaskRubricError, rubric_of};
 pub use plan::selected::{SelectionError, parse_selection};
 pub use plan::{Check, Plan};
-pub use plugin_experiment::{PluginExperiment, PluginExperimentError, PluginTask, make_plugin_experiment};
+pub use plugin_experiment::{
+    PluginExperiment, PluginExperimentError, PluginSkill, PluginTask, make_plugin_experiment,
+};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
 pub use run::context::MachineContext;

@@ -97,7 +97,8 @@ pub fn grade_run(case: &EvalCase, evidence: &Evidence, arms: EvalArms, arm: Eval
     let counted = || graders.iter().filter(|grader| grader.scored);
     let weight: f64 = counted().map(|grader| grader.weight).sum();
     let won: f64 = counted().filter(|grader| grader.passed).map(|grader| grader.weight).sum();
-    let score = if weight <= 0.0 { 0.0 } else { won / weight };
+    // An empty sum is -0.
+    let score = if weight <= 0.0 { 0.0 } else { won / weight + 0.0 };
     RunGrades { score, passed: counted().all(|grader| grader.passed), graders }
 }
 
