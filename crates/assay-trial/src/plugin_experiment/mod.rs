@@ -152,8 +152,9 @@ fn notes(suite: &EvalSuite) -> Vec<String> {
         let others = suite.plugin.others.join(", ");
         notes.push(format!("conditions provide the plugin's skills, and not its {others}"));
     }
-    if suite.cases.len() < FEW {
-        let cases = counted(suite.cases.len(), "case", "cases");
+    let usable = suite.cases.iter().filter(|case| case.check_expressible().is_ok()).count();
+    if usable < FEW {
+        let cases = counted(usable, "case", "cases");
         notes.push(format!("{cases}: under {FEW} every verdict is inconclusive"));
     }
     notes
