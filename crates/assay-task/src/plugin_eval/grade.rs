@@ -222,7 +222,7 @@ pub enum NoTargetText {
 /// The text that a grader reads.
 ///
 /// # Errors
-/// There is none: such a grader fails, whatever it asks for.
+/// It does not exist. Such a grader fails, whatever it asks for.
 pub fn target_text(target: &GraderTarget, evidence: &Evidence) -> Result<String, NoTargetText> {
     match target {
         GraderTarget::LastMessage => Ok(evidence.last_message.clone()),
