@@ -45,7 +45,9 @@ pub use plan::{Check, Plan};
 pub use plugin_export::{
     CASE_TOOLS, CaseOptions, CaseRefusal, ExportedCases, PluginExportError, export_plugin_cases,
 };
-pub use plugin_experiment::{PluginExperiment, PluginExperimentError, PluginTask, make_plugin_experiment};
+pub use plugin_experiment::{
+    PluginExperiment, PluginExperimentError, PluginSkill, PluginTask, make_plugin_experiment,
+};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
 pub use run::context::MachineContext;

@@ -100,7 +100,8 @@ pub fn grade_run(case: &EvalCase, evidence: &Evidence, arms: EvalArms, arm: Eval
     let counted = || graders.iter().filter(|grader| grader.scored);
     let weight: f64 = counted().map(|grader| grader.weight).sum();
     let won: f64 = counted().filter(|grader| grader.passed).map(|grader| grader.weight).sum();
-    let score = if weight <= 0.0 { 0.0 } else { won / weight };
+    // An empty sum is -0.
+    let score = if weight <= 0.0 { 0.0 } else { won / weight + 0.0 };
     RunGrades { score, passed: counted().all(|grader| grader.passed), graders, request_failed }
 }
 
@@ -225,7 +226,7 @@ pub enum NoTargetText {
 /// The text that a grader reads.
 ///
 /// # Errors
-/// There is none: such a grader fails, whatever it asks for.
+/// It does not exist. Such a grader fails, whatever it asks for.
 pub fn target_text(target: &GraderTarget, evidence: &Evidence) -> Result<String, NoTargetText> {
     match target {
         GraderTarget::LastMessage => Ok(evidence.last_message.clone()),

@@ -179,9 +179,6 @@ fn skill_folders(root: &Path, json: &Value) -> Vec<PathBuf> {
         let below = entries.flatten().map(|entry| folder.join(entry.file_name()));
         found.extend(below.filter(|path| is_skill(path)));
     }
-    if found.is_empty() && root.join("SKILL.md").is_file() {
-        found.insert(PathBuf::from("."));
-    }
     found.into_iter().collect()
 }
 

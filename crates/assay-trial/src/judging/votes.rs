@@ -259,11 +259,12 @@ fn judgement(
     let won: f64 = decided.iter().filter(|own| own.passes()).map(|own| own.item.points).sum();
     let weight = tests.map_or(0.0, |_| rubric.tests_weight.unwrap_or(points));
     let all_pass = won >= points && tests.is_none_or(|tests| tests >= 1.0);
-    let share = (won + tests.unwrap_or(0.0).clamp(0.0, 1.0) * weight) / (points + weight);
+    // An empty sum is -0.
+    let share = 0.0 + (won + tests.unwrap_or(0.0).clamp(0.0, 1.0) * weight) / (points + weight);
     let overall = Some(if all_pass { 1.0 } else { share }).filter(|share| share.is_finite())?;
     let own = SetScore {
         name: GRADERS_SET.to_owned(),
-        score: (points > 0.0).then(|| won / points),
+        score: (points > 0.0).then(|| won / points + 0.0),
         weight: points,
     };
     let of_tests = tests.map(|tests| SetScore { name: "tests".to_owned(), score: Some(tests), weight });

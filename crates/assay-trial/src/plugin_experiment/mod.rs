@@ -1,11 +1,10 @@
 //! An experiment from the suite of a plugin.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Io, Severity, clean_start, counted};
 use assay_skill::Package;
 use assay_task::plugin_eval::{EvalArm, EvalArms, EvalCase, EvalSuite, EvalSuiteError, Evidence, grade_run};
-use toml::Value;
 
 const TEMPLATE: &str = include_str!("template.toml");
 
@@ -28,10 +27,21 @@ pub struct PluginExperiment {
     pub experiment: String,
     /// The tasks, each with its name and its files, relative to its folder.
     pub tasks: Vec<PluginTask>,
+    /// The plugin's skills, each with the name of its folder. Experiments read what is below their own folder only.
+    pub skills: Vec<PluginSkill>,
     /// How many cases have no task.
     pub left_out: usize,
     /// What cannot be read, and what an experiment does not have of a suite.
     pub notes: Vec<String>,
+}
+
+/// A skill of the plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginSkill {
+    /// The name of its folder.
+    pub folder: String,
+    /// Where it is.
+    pub path: PathBuf,
 }
 
 /// The task of a case.
@@ -76,15 +86,11 @@ impl PluginExperimentError {
     }
 }
 
-/// Makes an experiment of the suite of a plugin. `dir` is where its files will be, `name` that of its run.
+/// Makes an experiment of the suite of a plugin. `name` is that of its run.
 ///
 /// # Errors
 /// The plugin has no suite or no skill. Cases that cannot be used are left out, and named in the notes.
-pub fn make_plugin_experiment(
-    dir: &Path,
-    name: &str,
-    plugin: &Path,
-) -> Result<PluginExperiment, PluginExperimentError> {
+pub fn make_plugin_experiment(name: &str, plugin: &Path) -> Result<PluginExperiment, PluginExperimentError> {
     let suite = EvalSuite::load(plugin)?;
     let skills = skill_names(&suite)?;
     let cases: Vec<&EvalCase> = suite.cases.iter().filter(|case| case.check_expressible().is_ok()).collect();
@@ -94,11 +100,17 @@ pub fn make_plugin_experiment(
         tasks.push(PluginTask { name: case.name.clone(), files });
     }
     Ok(PluginExperiment {
-        experiment: experiment(&suite, &cases, name, dir),
+        experiment: experiment(&suite, &cases, name),
         tasks,
+        skills: suite.plugin.skills.iter().filter_map(|folder| skill(&suite, folder)).collect(),
         left_out: suite.unread.len() + suite.cases.len() - cases.len(),
         notes: notes(&suite),
     })
+}
+
+fn skill(suite: &EvalSuite, folder: &Path) -> Option<PluginSkill> {
+    let name = folder.file_name()?.to_string_lossy().into_owned();
+    Some(PluginSkill { folder: name, path: suite.plugin.root.join(folder) })
 }
 
 /// The names of the plugin's skills.
@@ -140,8 +152,9 @@ fn notes(suite: &EvalSuite) -> Vec<String> {
         let others = suite.plugin.others.join(", ");
         notes.push(format!("conditions provide the plugin's skills, and not its {others}"));
     }
-    if suite.cases.len() < FEW {
-        let cases = counted(suite.cases.len(), "case", "cases");
+    let usable = suite.cases.iter().filter(|case| case.check_expressible().is_ok()).count();
+    if usable < FEW {
+        let cases = counted(usable, "case", "cases");
         notes.push(format!("{cases}: under {FEW} every verdict is inconclusive"));
     }
     notes
@@ -152,35 +165,12 @@ fn passes_idle(case: &EvalCase) -> bool {
     grade_run(case, &Evidence::default(), EvalArms::WithAndWithout, EvalArm::Without).passed
 }
 
-fn experiment(suite: &EvalSuite, cases: &[&EvalCase], name: &str, dir: &Path) -> String {
-    let text = |text: String| Value::String(text).to_string();
-    let library: Vec<String> = suite
-        .plugin
-        .skills
-        .iter()
-        .map(|folder| text(relative(dir, &suite.plugin.root.join(folder))))
-        .collect();
+fn experiment(suite: &EvalSuite, cases: &[&EvalCase], name: &str) -> String {
     let turns = cases.iter().map(|case| case.max_turns).max().unwrap_or(10);
     let judge = if cases.iter().any(|case| case.is_judged()) { JUDGE } else { "" };
     TEMPLATE
         .replace("{name}", name)
         .replace("{plugin}", &clean_start(&suite.plugin.name, 80))
-        .replace("{library}", &library.join(", "))
         .replace("{max_turns}", &turns.to_string())
         .replace("{judge}", judge)
-}
-
-/// A path as seen from a folder; absolute if they have nothing in common.
-fn relative(folder: &Path, path: &Path) -> String {
-    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-    let (Ok(folder), Ok(path)) = (real(folder), real(path)) else { return path.display().to_string() };
-    let (own, other): (Vec<Component<'_>>, Vec<Component<'_>>) =
-        (folder.components().collect(), path.components().collect());
-    let common = own.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    if common <= 1 {
-        return path.display().to_string();
-    }
-    let up = std::iter::repeat_n(Component::ParentDir, own.len() - common);
-    let parts: PathBuf = up.chain(other.into_iter().skip(common)).collect();
-    parts.display().to_string()
 }

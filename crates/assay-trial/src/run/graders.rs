@@ -155,7 +155,7 @@ fn reward(decided: &[&GraderResult], is_aborted: bool) -> Option<Reward> {
     let counted = || decided.iter().filter(|result| result.scored);
     let weight: f64 = counted().map(|result| result.weight).sum();
     let won: f64 = counted().filter(|result| result.passed).map(|result| result.weight).sum();
-    (weight > 0.0).then(|| of(if counted().all(|result| result.passed) { 1.0 } else { won / weight }))
+    (weight > 0.0).then(|| of(if counted().all(|result| result.passed) { 1.0 } else { won / weight + 0.0 }))
 }
 
 /// A grader as a test of a report.

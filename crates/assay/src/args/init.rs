@@ -23,8 +23,8 @@ pub(crate) enum InitWhat {
     ///
     /// Creates the folders `skills` and `tasks` beside it. Existing files are not overwritten.
     ///
-    /// With `--from-plugin` each case of the plugin's suite becomes a task that its graders decide. Cases that cannot be
-    /// read are listed and left out; the exit status is then 1.
+    /// With `--from-plugin` each case of the plugin's suite becomes a task that its graders decide, and its skills are
+    /// copied. Cases that cannot be read are listed and left out; the exit status is then 1.
     #[command(after_help = "Examples:
   assay init experiment my-suite
   assay init experiment my-suite --from-plugin plugins/tracker")]

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{chain, counted};
+use assay_fs::{Caps, copy_tree};
 use assay_gate::scaffold::escape_toml;
 use assay_report::shell_word;
 use assay_skill::Package;
@@ -67,17 +68,23 @@ fn experiment(dir: &Path, ui: &Ui) -> Result<(), Failure> {
 fn experiment_of(dir: &Path, plugin: &Path, ui: &Ui) -> Result<Status, Failure> {
     let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let name = run_name(&absolute.file_name().unwrap_or_default().to_string_lossy());
-    let made = make_plugin_experiment(&absolute, &name, plugin)
-        .map_err(|error| Failure::bad_input(chain(&error)).hint(error.hint()))?;
+    let bad = |error: &dyn std::error::Error| Failure::bad_input(chain(error));
+    let made = make_plugin_experiment(&name, plugin).map_err(|error| bad(&error).hint(error.hint()))?;
     made.notes.iter().for_each(|note| ui.note(note));
     if made.tasks.is_empty() {
         return Err(Failure::bad_input("no case can be used").hint("correct the cases that are named above"));
     }
     let file = dir.join("experiment.toml");
     write(&file, &made.experiment, false, ui)?;
+    fs::create_dir_all(dir.join("skills")).map_err(|error| bad(&error))?;
+    for skill in &made.skills {
+        let folder = dir.join("skills").join(&skill.folder);
+        copy_tree(&skill.path, &folder, &Caps::default()).map_err(|error| bad(&error))?;
+        ui.out(&format!("{}/\n", folder.display()))?;
+    }
     for task in &made.tasks {
         let folder = dir.join("tasks").join(&task.name);
-        write_new_folder(&folder, &task.files).map_err(|error| Failure::bad_input(chain(&error)))?;
+        write_new_folder(&folder, &task.files).map_err(|error| bad(&error))?;
         ui.out(&format!("{}/\n", folder.display()))?;
     }
     ignore_store(dir, ui)?;

@@ -185,8 +185,7 @@ fn broken_cases_are_named_and_left_out() {
     ] {
         assert!(said.contains(expected), "{expected}\n{}", init.stderr);
     }
-    let written =
-        "suite/experiment.toml\nsuite/tasks/ada/\nsuite/tasks/eva/\nsuite/tasks/finn/\nsuite/.gitignore\n";
+    let written = "suite/experiment.toml\nsuite/skills/greet/\nsuite/tasks/ada/\nsuite/tasks/eva/\nsuite/tasks/finn/\nsuite/.gitignore\n";
     assert_eq!(init.stdout, written);
 }
 
