@@ -322,7 +322,10 @@ impl CorrectedRates {
             labels.join(", ")
         );
         if self.others > 0 {
-            text.push_str(&format!("Left out: {} labels of items that are not in the table\n", self.others));
+            text.push_str(&format!(
+                "Left out: labels of items that are not in the table ({})\n",
+                self.others
+            ));
         }
         text
     }

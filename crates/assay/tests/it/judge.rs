@@ -143,10 +143,13 @@ fn rates_and_differences_are_corrected() {
         @r"
     Sensitivity 0.900, specificity 0.800 on 400 labeled items
 
-    Group         as judged                   corrected
-    none          0.480 (0.385 to 0.577)      0.400 (0.248 to 0.547)
-    skill         0.620 (0.522 to 0.709)      0.600 (0.456 to 0.743)
-    none - skill  -0.140 (-0.275 to -0.005)   -0.200 (-0.397 to -0.007)
+    Group                    as judged                   corrected
+    none                     0.480 (0.385 to 0.577)      0.400 (0.248 to 0.547)
+    skill                    0.620 (0.522 to 0.709)      0.600 (0.456 to 0.743)
+    difference none - skill  -0.140 (-0.275 to -0.005)   -0.200 (-0.397 to -0.007)
+
+    Labels from elsewhere: the judge is assumed to err here as it does there
+    a specificity lower by .10 in none moves none - skill by 9 points, a sensitivity higher by .10 by 6 points
     "
     );
     let ran = lab.assay(&["judge", "calibrate", "labels.csv", "--label", "label", "--verdict", "verdict"]);
@@ -198,7 +201,16 @@ fn labels_of_the_items_themselves_correct_errors_that_depend_on_the_group() {
     assert!(low < 0.0 && 0.0 < high && high - low < 0.3, "{difference:#}");
     // As judged, the group without the skill is far worse.
     assert!(difference["raw"].as_f64().unwrap() < -0.1, "{difference:#}");
-    insta::assert_snapshot!(lab.assay(&[&["judge"], &args[..]].concat()).ok().stdout, @"");
+    insta::assert_snapshot!(lab.assay(&[&["judge"], &args[..]].concat()).ok().stdout, @r"
+    Sensitivity 1.000, specificity 0.800 on 120 labeled items
+    Corrected by labels of the table's own items (none 60, skill 60), whatever errors the judge makes in each group: prediction-powered, lambda 0.58
+    Left out: labels of items that are not in the table (1)
+
+    Group                    as judged                   corrected
+    none                     0.500 (0.402 to 0.598)      0.500 (0.465 to 0.536)
+    skill                    0.700 (0.602 to 0.783)      0.500 (0.465 to 0.536)
+    difference none - skill  -0.200 (-0.226 to -0.174)   0.000 (-0.050 to 0.050)
+    ");
 
     let check = |labels: &str, expected: &str| {
         lab.write("labels.jsonl", labels);
