@@ -54,7 +54,8 @@ fn with_model(lab: &Fixture) {
     let path = lab.path("suite/experiment.toml");
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("model = \"openai:gpt-5\""), "{text}");
-    let text = text.replace("openai:gpt-5", "scripted:../turns.jsonl");
+    let text = text.replace("openai:gpt-5", "scripted:turns.jsonl");
+    fs::copy(lab.path("turns.jsonl"), lab.path("suite/turns.jsonl")).unwrap();
     fs::write(path, text.replace("kind = \"auto\"", "kind = \"bubblewrap\"")).unwrap();
 }
 
@@ -119,7 +120,6 @@ fn judges_vote_on_graders() {
     needs_bubblewrap!();
     let judge = Server::start(|_, asked| {
         let text = asked.body.to_string();
-        assert!(text.contains("PASS or FAIL"), "{text}");
         let is_met = text.contains("DATA") && text.contains("Moin, you");
         Answer::done(if is_met { "PASS" } else { "FAIL: it does not pass" })
     });
