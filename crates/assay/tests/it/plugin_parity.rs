@@ -6,6 +6,8 @@ mod client;
 mod export;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_model::{ChatRequest, Message, Script, ScriptContext};
@@ -168,6 +170,20 @@ struct Compared {
     differences: Vec<String>,
 }
 
+/// Puts the answers that a model gave in a server's place where the client replays them from, and assay reads them.
+fn adopt_recordings(lab: &Fixture) {
+    let below = |folder: &Path| -> Vec<PathBuf> {
+        fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+    };
+    for result in below(&lab.path(&format!("{PLUGIN}/evals/results"))) {
+        for file in below(&result.join("mock-recordings/tracker")) {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let text = fs::read(&file).unwrap();
+            lab.write(&format!("{PLUGIN}/evals/mock-agent/mocks/.replay/tracker/{name}"), text);
+        }
+    }
+}
+
 /// Compares each case of a result with what assay decides on the traces of its runs.
 fn compare(
     lab: &Fixture,
@@ -177,6 +193,7 @@ fn compare(
     compared: &mut Compared,
 ) -> Value {
     let client = evaluate(lab, options);
+    adopt_recordings(lab);
     let suite = EvalSuite::load(&lab.path(PLUGIN)).unwrap();
     let mut judges = Judges::new(lab);
     for theirs in client.result["cases"].as_array().unwrap() {
