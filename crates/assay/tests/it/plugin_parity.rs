@@ -344,11 +344,14 @@ fn runs_of_a_suite_score_as_the_real_client() {
         rows.iter().flat_map(|row| row.requests()).map(|rule| rule.to_string()).collect();
     lab.write("trials/judge.jsonl", judges.join("\n"));
     let experiment = "schema = \"assay.experiment/1\"\nname = \"parity\"\nsuite = [\"tasks/*\"]\n\
-        library = [\"../house/skills/greet\"]\nconditions = [\"none\", \"curated\"]\nrepetitions = 1\nconcurrency = 2\n\
+        library = [\"skills/*\"]\nconditions = [\"none\", \"curated\"]\nrepetitions = 1\nconcurrency = 2\n\
         [sandbox]\nkind = \"bubblewrap\"\nroots = { \"debian:12-slim\" = \"host\" }\n\
         [[agents]]\nname = \"claude-code\"\nmodel = \"scripted:agent.jsonl\"\ntimeout = 240\n\
         [judge]\nmodels = [\"scripted:judge.jsonl\"]\n";
     lab.write("trials/experiment.toml", experiment);
+    // An experiment reads no skill from outside of its folder.
+    let skill = fs::read(lab.path(&format!("{PLUGIN}/skills/greet/SKILL.md"))).unwrap();
+    lab.write("trials/skills/greet/SKILL.md", skill);
     let mut command = lab.command(&["run", "trials/experiment.toml", "--format", "json"]);
     let ran = Running::start(&mut command).wait_for(Duration::from_mins(15));
     assert_eq!(ran.code, 0, "{ran:#?}");
