@@ -6,6 +6,8 @@ mod client;
 mod export;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_model::{ChatRequest, Message, Script, ScriptContext};
@@ -168,6 +170,20 @@ struct Compared {
     differences: Vec<String>,
 }
 
+/// Puts the answers that a model gave in a server's place where the client replays them from, and assay reads them.
+fn adopt_recordings(lab: &Fixture) {
+    let below = |folder: &Path| -> Vec<PathBuf> {
+        fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+    };
+    for result in below(&lab.path(&format!("{PLUGIN}/evals/results"))) {
+        for file in below(&result.join("mock-recordings/tracker")) {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let text = fs::read(&file).unwrap();
+            lab.write(&format!("{PLUGIN}/evals/mock-agent/mocks/.replay/tracker/{name}"), text);
+        }
+    }
+}
+
 /// Compares each case of a result with what assay decides on the traces of its runs.
 fn compare(
     lab: &Fixture,
@@ -177,6 +193,7 @@ fn compare(
     compared: &mut Compared,
 ) -> Value {
     let client = evaluate(lab, options);
+    adopt_recordings(lab);
     let suite = EvalSuite::load(&lab.path(PLUGIN)).unwrap();
     let mut judges = Judges::new(lab);
     for theirs in client.result["cases"].as_array().unwrap() {
@@ -327,11 +344,14 @@ fn runs_of_a_suite_score_as_the_real_client() {
         rows.iter().flat_map(|row| row.requests()).map(|rule| rule.to_string()).collect();
     lab.write("trials/judge.jsonl", judges.join("\n"));
     let experiment = "schema = \"assay.experiment/1\"\nname = \"parity\"\nsuite = [\"tasks/*\"]\n\
-        library = [\"../house/skills/greet\"]\nconditions = [\"none\", \"curated\"]\nrepetitions = 1\nconcurrency = 2\n\
+        library = [\"skills/*\"]\nconditions = [\"none\", \"curated\"]\nrepetitions = 1\nconcurrency = 2\n\
         [sandbox]\nkind = \"bubblewrap\"\nroots = { \"debian:12-slim\" = \"host\" }\n\
         [[agents]]\nname = \"claude-code\"\nmodel = \"scripted:agent.jsonl\"\ntimeout = 240\n\
         [judge]\nmodels = [\"scripted:judge.jsonl\"]\n";
     lab.write("trials/experiment.toml", experiment);
+    // An experiment reads no skill from outside of its folder.
+    let skill = fs::read(lab.path(&format!("{PLUGIN}/skills/greet/SKILL.md"))).unwrap();
+    lab.write("trials/skills/greet/SKILL.md", skill);
     let mut command = lab.command(&["run", "trials/experiment.toml", "--format", "json"]);
     let ran = Running::start(&mut command).wait_for(Duration::from_mins(15));
     assert_eq!(ran.code, 0, "{ran:#?}");
