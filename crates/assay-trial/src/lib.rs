@@ -13,8 +13,8 @@ pub mod import;
 pub mod judging;
 mod kubernetes;
 mod plan;
-mod plugin_export;
 mod plugin_experiment;
+mod plugin_export;
 mod reference;
 mod run;
 pub mod task_check;
@@ -42,11 +42,11 @@ pub use plan::rubric::{TaskRubricError, rubric_of};
 pub use plan::selected::{SelectionError, parse_selection};
 pub use plan::specs::SpecFileError;
 pub use plan::{Check, Plan};
-pub use plugin_export::{
-    CASE_TOOLS, CaseOptions, CaseRefusal, ExportedCases, PluginExportError, export_plugin_cases,
-};
 pub use plugin_experiment::{
     PluginExperiment, PluginExperimentError, PluginSkill, PluginTask, make_plugin_experiment,
+};
+pub use plugin_export::{
+    CASE_TOOLS, CaseOptions, CaseRefusal, ExportedCases, PluginExportError, export_plugin_cases,
 };
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};

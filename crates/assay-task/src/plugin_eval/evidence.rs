@@ -85,7 +85,7 @@ impl Evidence {
             }
             for call in &step.tool_calls {
                 let times = by_command(call);
-                evidence.calls.extend(mocked_rest.by_ref().take(times).map(|call| mocked.call_made(call)));
+                evidence.calls.extend(mocked_rest.by_ref().take(times).map(MockedCall::made));
             }
             if !has_skill_tool {
                 let now = opened.iter().filter(|skill| skill.step == step.step_id);
@@ -96,7 +96,7 @@ impl Evidence {
             }
         }
         if evidence.calls.iter().all(|call| !call.tool.starts_with("mcp__")) {
-            evidence.calls.extend(mocked_rest.map(|call| mocked.call_made(call)));
+            evidence.calls.extend(mocked_rest.map(MockedCall::made));
         }
         let last = json!({ "type": "result", "result": evidence.last_message });
         evidence.trace.push(last.to_string());
@@ -146,7 +146,7 @@ impl Evidence {
         }
         let mut lines = Vec::new();
         for call in mocked.calls {
-            let CallMade { tool, input } = mocked.call_made(call);
+            let CallMade { tool, input } = call.made();
             lines.push(match mocked.reply(call) {
                 Some(MockReply::Text { text, error: false }) => {
                     json!({ "tool": tool, "input": input, "output": text, "verdict": "ok" }).to_string()
@@ -215,6 +215,12 @@ pub struct MockedCall {
     pub input: Value,
 }
 
+impl MockedCall {
+    fn made(&self) -> CallMade {
+        CallMade { tool: format!("mcp__{}__{}", self.server, self.tool), input: self.input.clone() }
+    }
+}
+
 /// The mocks of a run, and their calls in order.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MockedCalls<'a> {
@@ -225,10 +231,6 @@ pub struct MockedCalls<'a> {
 }
 
 impl MockedCalls<'_> {
-    fn call_made(&self, call: &MockedCall) -> CallMade {
-        CallMade { tool: format!("mcp__{}__{}", call.server, call.tool), input: call.input.clone() }
-    }
-
     fn reply(&self, call: &MockedCall) -> Option<MockReply> {
         let server = self.servers.iter().find(|server| server.public_name == call.server)?;
         let tool = server.tools.iter().find(|tool| tool.name == call.tool)?;

@@ -108,15 +108,12 @@ impl MockReader<'_> {
     fn listed(&self, path: &Path, found: &mut Vec<Diagnostic>) -> Vec<Value> {
         let Some(json) = self.json(path, found) else { return Vec::new() };
         let tools = json.get("tools").or_else(|| json.pointer("/result/tools")).unwrap_or(&json);
-        match tools.as_array() {
-            Some(tools) => tools.clone(),
-            None => {
-                let mistake =
-                    Diagnostic::new(Severity::Error, ERROR, self.dir.join(path), "no list of tools");
-                found.push(mistake.hint("save the server's reply to tools/list"));
-                Vec::new()
-            }
-        }
+        let Some(tools) = tools.as_array() else {
+            let mistake = Diagnostic::new(Severity::Error, ERROR, self.dir.join(path), "no list of tools");
+            found.push(mistake.hint("save the server's reply to tools/list"));
+            return Vec::new();
+        };
+        tools.clone()
     }
 
     fn json(&self, path: &Path, found: &mut Vec<Diagnostic>) -> Option<Value> {

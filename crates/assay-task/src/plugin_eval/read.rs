@@ -205,7 +205,7 @@ impl CaseReader<'_> {
             }
             self.top(&mut file, root, declared);
             if let Some(execution) = file.map(root, "execution") {
-                self.execution(&mut file, execution, declared);
+                Self::execution(&mut file, execution, declared);
                 declared.prompt = file.text(execution, "prompt");
             }
             if let Some(context) = file.map(root, "context") {
@@ -250,7 +250,7 @@ impl CaseReader<'_> {
             let known: Vec<&str> = TOP.iter().chain(&EXECUTION).chain(&UNDOCUMENTED).copied().collect();
             file.check_keys(root, &known, "prompt.md");
             self.top(&mut file, root, declared);
-            self.execution(&mut file, root, declared);
+            Self::execution(&mut file, root, declared);
         }
         if !body.trim().is_empty() {
             declared.prompt = Some(body.trim().to_owned());
@@ -288,7 +288,7 @@ impl CaseReader<'_> {
         }
     }
 
-    fn execution(&mut self, file: &mut EvalFile<'_>, map: &Node, declared: &mut Declared) {
+    fn execution(file: &mut EvalFile<'_>, map: &Node, declared: &mut Declared) {
         let Declared { model, max_turns, timeout_seconds, allowed_tools, append_system_prompt, env, .. } =
             declared;
         replace(model, file.text(map, "model"));
@@ -417,7 +417,7 @@ impl CaseReader<'_> {
         };
         let known: Vec<&str> = own.iter().chain(&["type", "name", "weight", "arm"]).copied().collect();
         file.check_keys(map, &known, &format!("a grader of the type {kind}"));
-        let weight = self.weight(file, map);
+        let weight = Self::weight(file, map);
         let arm = arm(file, map);
         let check = match kind.as_str() {
             "regex" => regex(file, map, body),
@@ -437,7 +437,7 @@ impl CaseReader<'_> {
         })
     }
 
-    fn weight(&self, file: &mut EvalFile<'_>, map: &Node) -> Option<f64> {
+    fn weight(file: &mut EvalFile<'_>, map: &Node) -> Option<f64> {
         let Some(node) = map.get("weight") else { return Some(1.0) };
         let number = node.text().filter(|_| node.type_1_2() == Some(Scalar::Number));
         let number = number.and_then(|text| text.parse().ok());
@@ -592,14 +592,12 @@ fn target(file: &mut EvalFile<'_>, map: &Node, key: &str) -> Option<GraderTarget
         file.error(node.span.start, format!("unknown `{key}`"), hint);
         return None;
     };
-    match inside(path).and_then(|path| path.to_str().map(str::to_owned)) {
-        Some(path) => Some(GraderTarget::File(path)),
-        None => {
-            let message = format!("{} leaves the work folder", escape(path));
-            file.error(node.span.start, message, "name a file in it, by a relative path");
-            None
-        }
-    }
+    let Some(path) = inside(path).and_then(|path| path.to_str().map(str::to_owned)) else {
+        let message = format!("{} leaves the work folder", escape(path));
+        file.error(node.span.start, message, "name a file in it, by a relative path");
+        return None;
+    };
+    Some(GraderTarget::File(path))
 }
 
 fn call_pattern(file: &mut EvalFile<'_>, node: &Node, key: &str) -> Option<CallPattern> {
@@ -640,12 +638,12 @@ fn tool_used(file: &mut EvalFile<'_>, map: &Node) -> Option<GraderCheck> {
 }
 
 fn tool_order(file: &mut EvalFile<'_>, map: &Node) -> Option<GraderCheck> {
-    let mut side = |key: &str| match map.get(key) {
-        Some(node) => call_pattern(file, node, key),
-        None => {
+    let mut side = |key: &str| {
+        let Some(node) = map.get(key) else {
             file.error(map.span.start, format!("`{key}` is missing"), "add the tool that it is about");
-            None
-        }
+            return None;
+        };
+        call_pattern(file, node, key)
     };
     let (before, after) = (side("before"), side("after"));
     Some(GraderCheck::ToolOrder { before: before?, after: after? })

@@ -53,14 +53,10 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let (verifier_copies, skill_copies) = root.part_copies(copies, &walk.nodes, &config, dockerfile.as_ref());
     let skills = root.skills(&walk.nodes, &mut diagnostics);
 
-    let tree = Tree::from_walk(dir, walk, |node| match node.path.strip_prefix(ENVIRONMENT) {
+    let tree = read_whole(Tree::from_walk(dir, walk, |node| match node.path.strip_prefix(ENVIRONMENT) {
         Ok(path) => !is_left_out(path, &out),
         Err(_) => !Layout::Harbor.is_review(&node.path),
-    });
-    if let Some(problem) = tree.problems.into_iter().next() {
-        return Err(TaskError::Read { path: problem.path, source: problem.source });
-    }
-    let tree = Tree { entries: tree.entries, problems: Vec::new() };
+    }))?;
     let build_context_digest = tree.digest_beneath(Path::new(ENVIRONMENT), |_| true);
     let from = dockerfile.as_ref().map_or("", |file| file.from.as_str());
     let environment_digest =
@@ -122,6 +118,15 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         environment,
         diagnostics,
     })
+}
+
+/// The tree, if every file of it could be read.
+fn read_whole(tree: Tree) -> Result<Tree, TaskError> {
+    let Tree { entries, problems } = tree;
+    match problems.into_iter().next() {
+        Some(problem) => Err(TaskError::Read { path: problem.path, source: problem.source }),
+        None => Ok(Tree { entries, problems: Vec::new() }),
+    }
 }
 
 /// The image of the environment: the one that is named, else the base of the Dockerfile.
