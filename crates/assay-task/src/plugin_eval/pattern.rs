@@ -106,7 +106,8 @@ impl JsPattern {
         if is_repeated || (flags.contains('u') && flags.contains('v')) {
             return Err(PatternError::Flags(flags.to_owned()));
         }
-        let regex = Regex::with_flags(source, Flags::from(flags))
+        let legacy = if flags.contains(['u', 'v']) { None } else { Some(without_braced_escapes(source)) };
+        let regex = Regex::with_flags(legacy.as_deref().unwrap_or(source), Flags::from(flags))
             .map_err(|error| PatternError::Syntax(error.text))?;
         Ok(Self {
             source: source.to_owned(),
@@ -194,6 +195,25 @@ fn matches(regex: &Regex, units: &[u16], is_unicode: bool, most: usize) -> Patte
     found
 }
 
+/// Without the flags `u` and `v`, `\u{2}` is the letter u twice (ECMAScript 2025, B.1.2), which the engine reads as a
+/// character's number.
+fn without_braced_escapes(source: &str) -> String {
+    let mut legacy = String::new();
+    let mut rest = source;
+    while let Some((before, after)) = rest.split_once('\\') {
+        legacy.push_str(before);
+        if !after.starts_with("u{") {
+            legacy.push('\\');
+        }
+        let next = after.chars().next().map_or(0, char::len_utf8);
+        let (escaped, following) = after.split_at(next);
+        legacy.push_str(escaped);
+        rest = following;
+    }
+    legacy.push_str(rest);
+    legacy
+}
+
 /// How deep groups and classes are within groups, at most.
 fn nesting(source: &str) -> usize {
     let (mut depth, mut most, mut escaped) = (0_usize, 0, false);
@@ -243,6 +263,8 @@ mod tests {
         check(r"a\/b", "", "a/b", Some("a/b"), 1);
         check(r"[[a]", "", "[", Some("["), 1);
         check(r"x{,2}", "", "x{,2}", Some("x{,2}"), 1);
+        check(r"a\u{2}b", "", "auub a\u{2}b", Some("auub"), 1);
+        check(r"a\u{2}b", "u", "auub a\u{2}b", Some("a\u{2}b"), 1);
         // Without `u`, a character beyond the basic plane is two units.
         check("^.$", "", "😀", None, 0);
         check("^.$", "u", "😀", Some("😀"), 1);

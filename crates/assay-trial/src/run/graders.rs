@@ -80,7 +80,9 @@ impl Attempt<'_> {
             Some(run) => Evidence::of_trajectory(&run.trajectory, &opened, &mocked),
             None => Evidence::default(),
         };
-        evidence.created = created.iter().filter_map(|path| path.to_str()).map(str::to_owned).collect();
+        // The client lists files alone (Claude Code 2.1.330).
+        let files = created.iter().filter(|path| !work.join(path).is_dir());
+        evidence.created = files.filter_map(|path| path.to_str()).map(str::to_owned).collect();
         for path in named_files(case) {
             if let Some(state) = file_state(work, path, left_out) {
                 evidence.files.insert(path.to_owned(), state);

@@ -324,8 +324,10 @@ fn arms_runs_and_unreadable_cases_are_those_of_the_client() {
 
 /// Rows that are about the client's own limits, servers and runs, or whose replies depend on how often they were asked.
 fn is_of_client_only(row: &CaseRow) -> bool {
-    let own = ["judge-votes", "mock-agent", "mock-standalone", "server-error", "turn-limit"];
-    row.refused.is_some() || row.runs.is_some() || own.contains(&row.case.as_str())
+    let own = ["judge-focus", "judge-votes", "mock-agent", "mock-standalone", "server-error", "turn-limit"];
+    // In trials Claude Code offers neither Glob nor Grep: it searches by commands.
+    let searches = row.calls("Glob") || row.calls("Grep");
+    row.refused.is_some() || row.runs.is_some() || searches || own.contains(&row.case.as_str())
 }
 
 /// `assay run` with Claude Code on the suite as an experiment, under the conditions without and with the plugin's skill:

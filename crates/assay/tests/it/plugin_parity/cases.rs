@@ -138,6 +138,12 @@ impl CaseRow {
         rules
     }
 
+    /// Whether the scripted agent calls a tool.
+    pub(super) fn calls(&self, tool: &str) -> bool {
+        let turns = self.with.turns().into_iter().chain(self.without.turns());
+        turns.into_iter().any(|turn| turn["tool"] == tool)
+    }
+
     /// The rules for requests of others than the agent.
     pub(super) fn requests(&self) -> &[Value] {
         &self.other
