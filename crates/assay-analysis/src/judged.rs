@@ -1,5 +1,6 @@
 //! Scores by rubrics: by set, by item, and corrected for the errors of the judge.
 
+mod basis;
 mod corrected;
 mod diagnosis;
 mod items;
@@ -18,7 +19,8 @@ use crate::model::Comparison;
 use crate::table::{Slot, Table};
 
 pub use crate::calibration::{CalibrationItem, CalibrationSet};
-pub use corrected::{BiasIfUnequal, CorrectedLift, CorrectionBasis, PREDICTION_POWERED, ROGAN_GLADEN};
+pub use basis::{BiasIfUnequal, CorrectionBasis, PREDICTION_POWERED, ROGAN_GLADEN};
+pub use corrected::CorrectedLift;
 pub use diagnosis::{Diagnosis, ItemDirective, diagnose};
 pub use items::ItemGain;
 pub use pair::Pair;

@@ -29,5 +29,5 @@ pub use report::{
     CheckOutcome, DirectiveFinding, DirectiveReport, MatteredCheck, RunLocation, Undelivered,
     adherence_report,
 };
-pub use share::Rate;
+pub use share::{Rate, count_labels};
 pub use task::{ArmPairs, Counts, PairAudit, Run, RunAudit, RunName, TaskAudit, TaskRuns, audit};

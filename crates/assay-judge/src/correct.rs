@@ -4,16 +4,17 @@
 //! group. Labels from elsewhere tell error rates, which the items at hand are assumed to share.
 
 mod own_labels;
+mod rates;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_stats::judge::{
-    Calibration, Corrected, CorrectionError, Judged, Labelled, equal_errors, separate_difference,
-};
+use assay_stats::judge::{Calibration, Corrected, Judged, Labelled, equal_errors, separate_difference};
 use serde_json::{Value, json};
 
 use self::own_labels::OwnLabels;
+use self::rates::{ALL, Difference, Estimator, UNEQUAL};
+pub use self::rates::{CorrectedRates, RateCorrection, RateCorrectionError};
 use crate::figures::{figure_cell, interval_ends};
 use crate::verdicts::{
     ClusterNumbers, VerdictColumns, VerdictRow, VerdictTableError, has_column, positive_category,
@@ -32,146 +33,8 @@ const ITEM: &str = "item";
 /// The column of the calibration set that says how many items a label counts for.
 const WEIGHT: &str = "weight";
 
-/// The group of tables without groups.
-const ALL: &str = "all";
-
-/// The change of an error rate whose effect is printed.
-const UNEQUAL: f64 = 0.1;
-
 /// The groups by name.
 type Groups<T> = BTreeMap<String, Vec<T>>;
-
-/// The tables of a correction, and how they are read.
-#[derive(Debug, Clone, Copy)]
-pub struct RateCorrection<'a> {
-    /// The table with a verdict for each item.
-    pub table: &'a Path,
-    /// The table with a verdict and a label for each item.
-    pub calibration: &'a Path,
-    /// The column with the labels.
-    pub label: &'a str,
-    /// The column of both tables with the verdicts.
-    pub verdict: &'a str,
-    /// The column with the groups: `condition` by default, if there is one.
-    pub by: Option<&'a str>,
-    /// The column with the clusters: `task` by default, if both tables have one.
-    pub cluster: Option<&'a str>,
-    /// Whether each group is corrected by its own error rates.
-    pub separate: bool,
-}
-
-/// Why rates cannot be corrected.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RateCorrectionError {
-    /// A table cannot be used.
-    #[error(transparent)]
-    Table(#[from] VerdictTableError),
-    /// The calibration set says too little.
-    #[error("{}: {error}", calibration.display())]
-    Refused {
-        /// The calibration set.
-        calibration: PathBuf,
-        /// Why.
-        error: CorrectionError,
-    },
-    /// The calibration set says too little about a group.
-    #[error("{}: group `{group}`: {error}", calibration.display())]
-    RefusedGroup {
-        /// The calibration set.
-        calibration: PathBuf,
-        /// The group.
-        group: String,
-        /// Why.
-        error: CorrectionError,
-    },
-    /// A label's item has another verdict in the table.
-    #[error(
-        "{}: item `{item}` of `{group}` has another verdict in {}: labels correct the verdicts that they were drawn with",
-        calibration.display(),
-        table.display()
-    )]
-    OtherVerdict {
-        /// The table of verdicts.
-        table: PathBuf,
-        /// The labels.
-        calibration: PathBuf,
-        /// The group.
-        group: String,
-        /// The item.
-        item: String,
-    },
-    /// Labels of all groups were to be pooled, and the judge errs differently in them.
-    #[error(
-        "{}: the judge errs differently in different groups (p = {p:.4}): {}",
-        calibration.display(),
-        rates.join("; ")
-    )]
-    UnequalErrors {
-        /// The calibration set.
-        calibration: PathBuf,
-        /// The p-value of the test.
-        p: f64,
-        /// The rates of each group, in words.
-        rates: Vec<String>,
-    },
-}
-
-/// Rates as judged and corrected, by group, and their differences.
-#[derive(Debug)]
-pub struct CorrectedRates {
-    separate: bool,
-    cluster: Option<String>,
-    /// Labeled items that are used.
-    labeled: usize,
-    /// Labels of other items, beside those of the table's own.
-    others: usize,
-    sensitivity: Option<f64>,
-    specificity: Option<f64>,
-    estimator: Estimator,
-    /// Labels of each group's own items; empty with labels from elsewhere.
-    labels_by_group: Vec<usize>,
-    /// The groups with the numbers of their items.
-    groups: Vec<(String, usize, Corrected)>,
-    differences: Vec<Difference>,
-}
-
-/// The difference of two groups.
-#[derive(Debug)]
-struct Difference {
-    a: String,
-    b: String,
-    figures: Corrected,
-    estimator: Estimator,
-}
-
-/// How a figure is corrected.
-#[derive(Debug, Clone, Copy)]
-enum Estimator {
-    /// With labels of the items themselves.
-    PredictionPowered { lambda: f64, labels: usize },
-    /// With error rates from labels of other items. A difference has the change for a specificity in its first group that is
-    /// lower, and for a sensitivity that is higher, by [`UNEQUAL`].
-    RoganGladen { labels: usize, bias: Option<[f64; 2]> },
-}
-
-impl Estimator {
-    fn to_json(self) -> Value {
-        match self {
-            Self::PredictionPowered { lambda, labels } => {
-                json!({"estimator": "prediction-powered", "lambda": lambda, "labels": labels})
-            }
-            Self::RoganGladen { labels, bias } => {
-                let mut found = json!({"estimator": "rogan-gladen", "lambda": null, "labels": labels});
-                if let Some([specificity, sensitivity]) = bias {
-                    found["bias_if_unequal"] =
-                        json!({"by": UNEQUAL, "specificity": specificity, "sensitivity": sensitivity});
-                }
-                found
-            }
-        }
-    }
-}
 
 /// Corrects the rates of a table for the errors of the judge.
 ///

@@ -30,7 +30,7 @@ pub use catalogue::{
 };
 pub use corpus::{Document, LineError, read_document};
 pub use index::{Counts, FIELDS, Field, Index, Lengths, ordered};
-pub use index_file::{IndexError, IndexFile, Stamp};
+pub use index_file::{IndexError, IndexFile, Stamp, are_current};
 pub use retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting, best_hits};
 pub use searcher::{Answer, HitExplanation, SearchError, SearchHit, Searcher};
 pub use sentences::sentences;

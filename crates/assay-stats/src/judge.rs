@@ -19,6 +19,10 @@ use crate::interval::Interval;
 use crate::quantile::{normal_tail, student_tail};
 use crate::random::{Purpose, index, stream};
 
+/// The fewest labels of a group that a corrected figure is based on. Intervals from fewer are mostly too wide to decide
+/// anything: ±.2 at 25 in the simulations of docs/JUDGING.md.
+pub const FEWEST_LABELS: usize = 30;
+
 /// Permutations of the test for equal error rates.
 const PERMUTATIONS: usize = 2000;
 
@@ -72,8 +76,8 @@ pub enum CorrectionError {
     /// Too few labels of the items themselves.
     #[error(
         "{labels} of its items have a label and {} are needed: {} are missing",
-        crate::prediction_powered::FEWEST_LABELS,
-        crate::prediction_powered::FEWEST_LABELS.saturating_sub(*.labels)
+        FEWEST_LABELS,
+        FEWEST_LABELS.saturating_sub(*.labels)
     )]
     FewLabels {
         /// The labels.

@@ -17,11 +17,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::interval::Interval;
+pub use crate::judge::FEWEST_LABELS;
 use crate::judge::{CorrectionError, Figure, quantile};
-
-/// The fewest labels of a group that a corrected figure is based on. Intervals from fewer are mostly too wide to decide
-/// anything: ±.2 at 25 in the simulations of docs/JUDGING.md.
-pub const FEWEST_LABELS: usize = 30;
 
 /// A judged item, with a label or without.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::judge::Figure;
+use assay_stats::judge::{CorrectionError, Figure};
 use assay_stats::prediction_powered::{FEWEST_LABELS, PoweredItem, PredictionPowered, SampledLabel};
 
-use super::corrected::{CorrectionBasis, PREDICTION_POWERED, item_weight, judged_score};
+use super::basis::{CorrectionBasis, PREDICTION_POWERED, item_weight, judged_score};
 use super::pair::Pair;
 use crate::calibration::CalibrationSet;
 use crate::result::TrialResult;
@@ -65,17 +65,14 @@ impl OwnLabels {
     }
 
     /// The lift with its 95% CI, or why there is none.
-    pub(super) fn lift(&self, pair: &Pair) -> Result<Figure, String> {
+    pub(super) fn lift(&self, pair: &Pair) -> Result<Figure, NoLift> {
         for (group, condition) in [&pair.baseline, &pair.condition].into_iter().enumerate() {
             let labels = self.powered.labels(group);
             if labels < FEWEST_LABELS {
-                return Err(format!(
-                    "{labels} of the items of `{condition}` have a label and {FEWEST_LABELS} are needed: {} are missing",
-                    FEWEST_LABELS - labels
-                ));
+                return Err(NoLift::FewLabels { condition: condition.clone(), labels });
             }
         }
-        self.powered.difference(1, 0).map_err(|error| error.to_string())
+        Ok(self.powered.difference(1, 0)?)
     }
 
     pub(super) fn basis(&self) -> CorrectionBasis {
@@ -99,6 +96,18 @@ impl OwnLabels {
             (all > 0.0).then(|| right / all)
         })
     }
+}
+
+/// Why labels of the run's items give no corrected lift.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoLift {
+    #[error(
+        "{labels} of the items of `{condition}` have a label and {FEWEST_LABELS} are needed: {} are missing",
+        FEWEST_LABELS - labels
+    )]
+    FewLabels { condition: String, labels: usize },
+    #[error(transparent)]
+    Correction(#[from] CorrectionError),
 }
 
 /// Adds the items of a trial that its judged score is the mean of, one of `trials` of its cell: all trials of a cell

@@ -3,6 +3,8 @@
 use assay_stats::{Interval, clopper_pearson};
 use serde::Serialize;
 
+use crate::sheet::Labels;
+
 /// A count out of some, with the exact 95 % interval of Clopper & Pearson (1934), which takes them
 /// as independent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -33,6 +35,23 @@ impl Rate {
         }
         Self::new(count, of)
     }
+}
+
+/// How many items each rater gives each label; and after the raters of a label, as `all raters`, how many get it from all of
+/// those that every rater has labeled.
+pub fn count_labels(labels: &Labels) -> Vec<(String, String, Rate)> {
+    let mut found = Vec::new();
+    for (at, label) in labels.categories.iter().enumerate() {
+        for (rater, name) in labels.raters.iter().enumerate() {
+            let given = labels.items.iter().filter_map(|item| item[rater]);
+            let count = given.clone().filter(|given| *given == at).count();
+            found.push((name.clone(), label.clone(), Rate::new(count, given.count())));
+        }
+        let complete = labels.items.iter().filter(|item| item.iter().all(Option::is_some));
+        let all = complete.clone().filter(|item| item.iter().all(|given| *given == Some(at))).count();
+        found.push(("all raters".to_owned(), label.clone(), Rate::new(all, complete.count())));
+    }
+    found
 }
 
 #[cfg(test)]

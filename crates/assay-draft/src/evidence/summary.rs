@@ -63,15 +63,15 @@ pub(crate) fn summarize_items(
         let piloted = record.last_attempts(task)?;
         Some([&piloted.without, &piloted.with].map(|attempt| attempt.to_work(&record.model)))
     });
-    Ok(Some(summarize(&items, &evidence, piloted)))
+    Ok(Some(summarize(&items, &evidence, piloted.as_ref())))
 }
 
-fn summarize(items: &TaskItems, evidence: &TaskEvidence, piloted: Option<[GradedWork; 2]>) -> ItemSummary {
+fn summarize(items: &TaskItems, evidence: &TaskEvidence, piloted: Option<&[GradedWork; 2]>) -> ItemSummary {
     let goals: Vec<&TaskItem> = items.list_set(ItemSet::Gc).collect();
     let measuring: Vec<&TaskItem> = items.items.iter().filter(|item| item.is_measuring()).collect();
     let of =
         |works: &[&GradedWork]| SetShares { gc: share_of(works, &goals), r#if: share_of(works, &measuring) };
-    let [without, with] = [0, 1].map(|arm| piloted.as_ref().map(|piloted| &piloted[arm]));
+    let [without, with] = [0, 1].map(|arm| piloted.map(|piloted| &piloted[arm]));
     let shares = |works: &[GradedWork], attempt: Option<&GradedWork>| {
         let works: Vec<&GradedWork> = works.iter().chain(attempt).collect();
         (!works.is_empty()).then(|| of(&works))

@@ -194,7 +194,7 @@ mod tests {
             ["cone 4", "cone 6, as usual", "cone 6"].map(|reply| Some(reply.to_owned())).to_vec();
         let before = DraftDirective { default: Some("cone 4".to_owned()), ..directive("d01", 0) };
         let check = |probe: &ProbeRecord, expected: &str| {
-            let applied = apply_probe(&[before.clone()], probe);
+            let applied = apply_probe(std::slice::from_ref(&before), probe);
             assert_eq!(applied[0].default.as_deref(), Some(expected));
         };
         check(&probe, "cone 6, as usual");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_stats::judge::{Calibration, Corrected, CorrectionError, Judged};
 use assay_stats::prediction_powered::{PoweredItem, PredictionPowered, SampledLabel};
 
-use super::{CorrectedRates, Difference, Estimator, RateCorrection, RateCorrectionError};
+use super::rates::{ALL, CorrectedRates, Difference, Estimator, RateCorrection, RateCorrectionError};
 use crate::verdicts::VerdictRow;
 
 /// What names an item: its group, its cluster and its name. Labels without groups are of the item with this cluster and
@@ -56,7 +56,7 @@ impl OwnLabels {
                 return Err(RateCorrectionError::OtherVerdict {
                     table: input.table.to_owned(),
                     calibration: input.calibration.to_owned(),
-                    group: key.0.unwrap_or(super::ALL).to_owned(),
+                    group: key.0.unwrap_or(ALL).to_owned(),
                     item: key.2.to_owned(),
                 });
             }
@@ -66,7 +66,7 @@ impl OwnLabels {
         if labels.is_empty() {
             return Ok(None);
         }
-        let group_of = |row: &VerdictRow| row.by.clone().unwrap_or_else(|| super::ALL.to_owned());
+        let group_of = |row: &VerdictRow| row.by.clone().unwrap_or_else(|| ALL.to_owned());
         let mut names: Vec<String> =
             judged.0.iter().filter(|row| row.verdict.is_some()).map(group_of).collect();
         names.sort();

@@ -7,7 +7,10 @@
 //! is [`IndexError::Damaged`].
 
 mod read;
+mod stamps;
 mod write;
+
+pub use self::stamps::{Stamp, are_current};
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -71,18 +74,6 @@ pub enum IndexError {
         /// The mismatched part.
         what: &'static str,
     },
-}
-
-/// A file or a folder when the index was made: enough to see, without reading it, that it has not
-/// changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp {
-    /// Its path.
-    pub path: String,
-    /// Its size in bytes; of a folder, 0.
-    pub size: u64,
-    /// When it was last changed, in nanoseconds since 1970.
-    pub modified: i64,
 }
 
 /// The position of a section in the file.

@@ -51,7 +51,7 @@ pub(super) fn focus_value(focus: &str) -> Value {
 
 /// The graders of a rubric. Items without points are left out: they count nowhere.
 pub(super) fn graders(rubric: &Rubric, focus: &str) -> Result<Vec<CaseGrader>, CaseRefusal> {
-    let mut made = Graders { rubric, focus: focus_value(focus), names: BTreeSet::new(), graders: Vec::new() };
+    let mut made = Graders { rubric, focus: focus_value(focus), names: BTreeSet::new(), made: Vec::new() };
     for set in &rubric.sets {
         if set.aggregation != Aggregation::Mean {
             return Err(CaseRefusal::Set(set.name.clone()));
@@ -63,14 +63,14 @@ pub(super) fn graders(rubric: &Rubric, focus: &str) -> Result<Vec<CaseGrader>, C
             made.add(item, item.points * scale)?;
         }
     }
-    if made.graders.is_empty() { Err(CaseRefusal::NoItems) } else { Ok(made.graders) }
+    if made.made.is_empty() { Err(CaseRefusal::NoItems) } else { Ok(made.made) }
 }
 
 struct Graders<'a> {
     rubric: &'a Rubric,
     focus: Value,
     names: BTreeSet<String>,
-    graders: Vec<CaseGrader>,
+    made: Vec<CaseGrader>,
 }
 
 impl Graders<'_> {
@@ -90,23 +90,21 @@ impl Graders<'_> {
             return refuse("it has a scale, and a grader passes or fails");
         }
         let name = self.unique_name(&item.id);
-        let (mut keys, body) = match &item.check {
-            Some(check) => (check_keys(check, item.negated), String::new()),
-            None => {
-                if self.rubric.rule(item) != Unverifiable::NotMet {
-                    return refuse("it does not fail if it cannot be told, and a judge's vote then fails");
-                }
-                let body = item.text.trim();
-                if body.is_empty() {
-                    return refuse("it has no text");
-                }
-                let body =
-                    if item.negated { format!("This is not the case: {body}") } else { body.to_owned() };
-                (vec![("type", json!("llm")), ("focus", self.focus.clone())], body)
+        let (mut keys, body) = if let Some(check) = &item.check {
+            (check_keys(check, item.negated), String::new())
+        } else {
+            if self.rubric.rule(item) != Unverifiable::NotMet {
+                return refuse("it does not fail if it cannot be told, and a judge's vote then fails");
             }
+            let body = item.text.trim();
+            if body.is_empty() {
+                return refuse("it has no text");
+            }
+            let body = if item.negated { format!("This is not the case: {body}") } else { body.to_owned() };
+            (vec![("type", json!("llm")), ("focus", self.focus.clone())], body)
         };
         keys.push(("weight", json!(weight)));
-        self.graders.push(CaseGrader { name, keys, body });
+        self.made.push(CaseGrader { name, keys, body });
         Ok(())
     }
 

@@ -99,7 +99,7 @@ fn what_a_case_cannot_express_is_named() {
     );
     check(
         &|folder| {
-            write(folder, "environment/Dockerfile", "FROM debian\nWORKDIR /app\nCOPY report.txt /srv/\n")
+            write(folder, "environment/Dockerfile", "FROM debian\nWORKDIR /app\nCOPY report.txt /srv/\n");
         },
         "it has files in /srv, outside of its work folder",
     );
@@ -210,7 +210,9 @@ fn a_case_is_exported_as_it_was() {
         ("evals/mocks/tracker/list.md", "[2]\n"),
         ("evals/mocks/tracker/show.md", "{}\n"),
     ];
-    files.iter().for_each(|(name, text)| write(&plugin, name, text));
+    for (name, text) in files {
+        write(&plugin, name, text);
+    }
     let suite = assay_task::plugin_eval::EvalSuite::load(&plugin).unwrap();
     let made = suite.task_files(&suite.cases[0], &["greet".to_owned()], "debian:12-slim").unwrap();
     assay_task::plugin_eval::write_new_folder(&root.path().join("tasks/hello"), &made).unwrap();

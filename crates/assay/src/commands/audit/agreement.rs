@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_audit::calibrated::Rate;
+use assay_audit::calibrated::count_labels;
 use assay_audit::sheet::{self, Labels};
 use assay_report::{align_columns, clean};
 use assay_stats::{Agreement, Measure};
@@ -49,7 +49,7 @@ fn document(labels: &Labels, found: &Agreement, args: &AgreementArgs) -> Value {
             json!({"raters": raters, "items": pair.items, "agreement": measure(&pair.agreement), "kappa": measure(&pair.kappa)})
         })
         .collect();
-    let counts: Vec<Value> = counts(labels)
+    let counts: Vec<Value> = count_labels(labels)
         .into_iter()
         .map(|(rater, label, rate)| {
             json!({"rater": rater, "label": label, "count": rate.count, "of": rate.of, "ci95": [rate.low, rate.high]})
@@ -61,27 +61,10 @@ fn document(labels: &Labels, found: &Agreement, args: &AgreementArgs) -> Value {
     })
 }
 
-/// How many items each rater gives each label; where there are several raters, also how many get it
-/// from all.
-fn counts(labels: &Labels) -> Vec<(String, String, Rate)> {
-    let mut found = Vec::new();
-    for (at, label) in labels.categories.iter().enumerate() {
-        for (rater, name) in labels.raters.iter().enumerate() {
-            let given = labels.items.iter().filter_map(|item| item[rater]);
-            let count = given.clone().filter(|given| *given == at).count();
-            found.push((name.clone(), label.clone(), Rate::new(count, given.count())));
-        }
-        let complete = labels.items.iter().filter(|item| item.iter().all(Option::is_some));
-        let all = complete.clone().filter(|item| item.iter().all(|given| *given == Some(at))).count();
-        found.push(("all raters".to_owned(), label.clone(), Rate::new(all, complete.count())));
-    }
-    found
-}
-
 /// A line for each label of each rater.
 pub fn format_counts(labels: &Labels) -> String {
     let mut rows = vec![["label", "rater", "items", "share"].map(str::to_owned).to_vec()];
-    for (rater, label, rate) in counts(labels) {
+    for (rater, label, rate) in count_labels(labels) {
         let share = rate.count as f64 / rate.of.max(1) as f64;
         rows.push(vec![
             clean(&label),
@@ -121,7 +104,7 @@ fn format_agreement(labels: &Labels, found: &Agreement) -> String {
     }
     format!(
         "{}\n{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95% CI; exact for shares, percentile bootstrap over items for measures.\n",
-        format_counts(labels),
+        format_count_labels(labels),
         align_columns(&rows),
         found.items,
         shown(&found.alpha)

@@ -27,14 +27,11 @@ pub(super) fn run(args: &ExportPluginEvalArgs, ui: &Ui) -> Result<Status, Failur
     let exported = export_plugin_cases(&suite.tasks, &options, &args.out).map_err(failure)?;
     let command = exported.client_command(&options.tools, &args.out);
     if ui.json() {
-        let left_out: Vec<_> = exported
-            .left_out
-            .iter()
-            .map(|(task, reason)| json!({ "task": task, "reason": reason.to_string() }))
-            .collect();
+        let left_out = exported.left_out.iter();
+        let left_out = left_out.map(|(task, reason)| json!({ "task": task, "reason": reason.to_string() }));
         ui.document(&json!({
             "schema": "assay.export-plugin-eval/1", "cases": exported.cases, "files": exported.files,
-            "left_out": left_out, "notes": exported.notes, "command": command,
+            "left_out": left_out.collect::<Vec<_>>(), "notes": exported.notes, "command": command,
         }))?;
     } else {
         for case in &exported.cases {
