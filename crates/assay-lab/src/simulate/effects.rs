@@ -56,12 +56,10 @@ impl TaskEffects {
             Self::Partial => Baseline::default().draw_rate(random),
         };
         let shift = match self {
-            Self::Null | Self::NullHalf => 0.0,
             Self::Uniform => 0.2 + 0.2 * normal(random),
             Self::Sparse | Self::Bimodal if uniform(random) < 0.15 => 0.8,
-            Self::Sparse | Self::Bimodal => 0.0,
             Self::Partial if uniform(random) < 0.5 => 0.3 + 0.5 * normal(random),
-            Self::Partial => 0.0,
+            Self::Null | Self::NullHalf | Self::Sparse | Self::Bimodal | Self::Partial => 0.0,
         };
         [base, (base + shift).clamp(0.0, 1.0)]
     }

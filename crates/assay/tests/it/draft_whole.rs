@@ -121,27 +121,8 @@ fn count_trials(lab: &Fixture) -> usize {
     folders.map(|folder| fs::read_dir(folder.path()).unwrap().count()).sum()
 }
 
-#[test]
-fn a_skill_becomes_a_report_with_both_sets() {
-    needs_bubblewrap!();
-    let server = Server::start(|_, request| author(request, &["revenue", "totals"], &[]));
-    let lab = lab().file("measured.jsonl", measured("nowhere"));
-    let url = server.url();
-    let drafted = lab.assay(&args(&url, &["--model", "openai:gpt-5", "--tasks", "2"])).ok();
-    for said in [
-        "directives: 6",
-        "probe: 1 known without the skill, 5 not",
-        "revenue: the pilot without the skill, by scripted:../measured.jsonl",
-        "revenue: failed without the skill (0 of 5 IF items met), passed with it (5 of 5)",
-        "too few tasks: 2, and a verdict needs at least 5",
-    ] {
-        assert!(drafted.stderr.contains(said), "{said}: {}", drafted.stderr);
-    }
-    let shown = "revenue: accepted, 2 GC and 5 IF items (4 canaries), without the skill GC 100% IF 0%, with the skill GC 100% \
-                 IF 100%, pilot GC 100% IF 0% without and GC 100% IF 100% with";
-    assert!(drafted.stdout.contains(shown), "{}", drafted.stdout);
-    sent(&server);
-    let mut status = lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json();
+/// Of a draft with two tasks.
+fn check_status(mut status: Value) {
     // Seven replies of the author have 1,010 tokens each; those of the script are counted.
     let tokens = status["spent"]["tokens"].as_u64().unwrap();
     assert!(tokens > 7 * 1_010, "{tokens}");
@@ -203,6 +184,29 @@ fn a_skill_becomes_a_report_with_both_sets() {
       }
     }
     "#);
+}
+
+#[test]
+fn a_skill_becomes_a_report_with_both_sets() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| author(request, &["revenue", "totals"], &[]));
+    let lab = lab().file("measured.jsonl", measured("nowhere"));
+    let url = server.url();
+    let drafted = lab.assay(&args(&url, &["--model", "openai:gpt-5", "--tasks", "2"])).ok();
+    for said in [
+        "directives: 6",
+        "probe: 1 known without the skill, 5 not",
+        "revenue: the pilot without the skill, by scripted:../measured.jsonl",
+        "revenue: failed without the skill (0 of 5 IF items met), passed with it (5 of 5)",
+        "too few tasks: 2, and a verdict needs at least 5",
+    ] {
+        assert!(drafted.stderr.contains(said), "{said}: {}", drafted.stderr);
+    }
+    let shown = "revenue: accepted, 2 GC and 5 IF items (4 canaries), without the skill GC 100% IF 0%, with the skill GC 100% \
+                 IF 100%, pilot GC 100% IF 0% without and GC 100% IF 100% with";
+    assert!(drafted.stdout.contains(shown), "{}", drafted.stdout);
+    sent(&server);
+    check_status(lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json());
 
     // Both sides of each task, and the models whose work chose it.
     let attempts = read_json(&lab.path("draft/attempts.json")).unwrap();

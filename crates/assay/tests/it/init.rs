@@ -33,7 +33,7 @@ fn verifiers_of_written_tasks_write_the_reward_and_their_checks() {
             result,
             passed,
             "result.txt has the expected result",
-        )
+        );
     };
     skeleton(Some("the expected result\n"), true);
     skeleton(Some("another\n"), false);

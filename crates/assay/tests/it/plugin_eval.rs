@@ -66,7 +66,7 @@ fn checks(record: &Value) -> Vec<(String, String)> {
     tests.iter().map(|test| (text(&test["name"]), text(&test["status"]))).collect()
 }
 
-fn named<'a>(checks: &'a [(String, String)]) -> Vec<(&'a str, &'a str)> {
+fn named(checks: &[(String, String)]) -> Vec<(&str, &str)> {
     checks.iter().map(|(name, status)| (name.as_str(), status.as_str())).collect()
 }
 

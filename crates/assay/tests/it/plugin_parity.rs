@@ -29,7 +29,9 @@ const GRANTS: [&str; 3] = ["--scaffold", "--allow-tools", "Write"];
 fn suite(rows: &[CaseRow]) -> Fixture {
     let lab = agents::lab();
     write_plugin(&lab);
-    rows.iter().for_each(|row| row.write(&lab));
+    for row in rows {
+        row.write(&lab);
+    }
     write_script(&lab, rows, &format!("{PLUGIN}:greet"), SCRIPT);
     lab
 }
@@ -342,8 +344,7 @@ fn runs_of_a_suite_score_as_the_real_client() {
 
     lab.assay(&["init", "experiment", "trials", "--from-plugin", PLUGIN]).ok();
     write_script(&lab, &rows, "greet", "trials/agent.jsonl");
-    let judges: Vec<String> =
-        rows.iter().flat_map(|row| row.requests()).map(|rule| rule.to_string()).collect();
+    let judges: Vec<String> = rows.iter().flat_map(CaseRow::requests).map(ToString::to_string).collect();
     lab.write("trials/judge.jsonl", judges.join("\n"));
     let experiment = "schema = \"assay.experiment/1\"\nname = \"parity\"\nsuite = [\"tasks/*\"]\n\
         library = [\"skills/*\"]\nconditions = [\"none\", \"curated\"]\nrepetitions = 1\nconcurrency = 2\n\

@@ -21,10 +21,7 @@ pub(crate) fn run(args: &AgreementArgs, ui: &Ui) -> Result<Status, Failure> {
     if labels.raters.len() < 2 {
         let message = format!(
             "{} has labelled these sheets, but agreement needs two",
-            match labels.raters.len() {
-                0 => "no rater",
-                _ => "one rater",
-            }
+            if labels.raters.is_empty() { "no rater" } else { "one rater" }
         );
         return Err(
             Failure::bad_input(message).hint("fill in a second column label_2, or pass a second sheet")
@@ -104,7 +101,7 @@ fn format_agreement(labels: &Labels, found: &Agreement) -> String {
     }
     format!(
         "{}\n{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95% CI; exact for shares, percentile bootstrap over items for measures.\n",
-        format_count_labels(labels),
+        format_counts(labels),
         align_columns(&rows),
         found.items,
         shown(&found.alpha)
