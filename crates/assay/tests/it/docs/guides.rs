@@ -14,6 +14,8 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("git clone", "clones this project"),
     ("cargo install", "builds a release"),
     ("assay run ../docker/experiment.toml", "docs::the_example_in_docker_runs"),
+    ("assay draft run", "draft_run"),
+    ("assay view --draft", "view"),
     ("assay init ci", "gate"),
     ("assay gate", "gate"),
 ];
