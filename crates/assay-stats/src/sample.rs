@@ -95,7 +95,8 @@ pub struct Sample {
 /// The variance that one trial contributes to v₀: ¼, the binomial's largest, where all scores are 0 or 1; where any is
 /// in between, the pooled variance of the trials of a task and arm with one observation more, of variance ¼:
 /// (SSW + ¼)/(dfW + 1), with SSW the sum over tasks and arms of squared deviations from their mean and dfW that of their
-/// trials less one. Without two trials of a task and arm it is ¼ as well.
+/// trials less one. Without any spread within tasks and arms it is ¼ as well: the scores may be means, as in contrasts of
+/// several arms, and scores that never differed say little about how much they can.
 ///
 /// `cells` are the scores of each task and arm, in a canonical order.
 pub(crate) fn trial_variance<'a>(cells: impl Iterator<Item = &'a [f64]> + Clone) -> f64 {
@@ -107,6 +108,10 @@ pub(crate) fn trial_variance<'a>(cells: impl Iterator<Item = &'a [f64]> + Clone)
         let centre = mean(cell);
         squares += cell.iter().map(|score| (score - centre).powi(2)).sum::<f64>();
         freedom += cell.len() as f64 - 1.0;
+    }
+    // Rounding leaves traces in a mean of equal scores.
+    if squares < 1e-12 {
+        return LARGEST_VARIANCE;
     }
     (squares + LARGEST_VARIANCE) / (freedom + 1.0)
 }

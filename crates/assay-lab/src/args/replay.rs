@@ -15,7 +15,6 @@ use assay_cli::args::gate::Arms;
 /// beyond two standard errors of the simulation. With `--shift` one arm is better by so much, and verdicts are right.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  assay lab replay results.jsonl.zst --arms model --repetitions 4
   assay lab replay results.csv --arms condition --repetitions 10 --format json
   assay lab replay results.jsonl.zst --arms model --repetitions 4 --null --tasks 5,12,20,40 --suites 2000
   assay lab replay graded.jsonl.zst --arms condition --repetitions 3 --null --tasks 8 --shift 0.1")]

@@ -46,7 +46,7 @@ impl TaskEffects {
     }
 
     /// The pass rates of a task, baseline and arm.
-    pub(super) fn draw(self, random: &mut ChaCha8Rng) -> [f64; 2] {
+    pub(super) fn draw_rates(self, random: &mut ChaCha8Rng) -> [f64; 2] {
         let skewed = Baseline::beta(0.6, 0.9).unwrap_or_default();
         let base = match self {
             Self::Null | Self::Uniform | Self::Sparse => skewed.draw_rate(random),

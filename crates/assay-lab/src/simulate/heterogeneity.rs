@@ -61,7 +61,7 @@ impl HeterogeneityCell {
         let (mut intervals, mut sums) = (0_u64, HeterogeneityFigures::default());
         for suite in 0..suites {
             let random = &mut stream(seed, Purpose::Heterogeneity, suite + 1);
-            let rates: Vec<[f64; 2]> = (0..self.tasks).map(|_| self.truth.draw(random)).collect();
+            let rates: Vec<[f64; 2]> = (0..self.tasks).map(|_| self.truth.draw_rates(random)).collect();
             let tasks: Vec<_> =
                 rates.iter().map(|rates| draw_task(*rates, self.repetitions, random)).collect();
             let Some(spread) = heterogeneity(&tasks) else { continue };
@@ -73,7 +73,7 @@ impl HeterogeneityCell {
             sums.prediction_width += prediction.width();
             sums.moved += moved_share(&tasks).unwrap_or_default();
             for _ in 0..NEW_TASKS {
-                let [base, arm] = self.truth.draw(random);
+                let [base, arm] = self.truth.draw_rates(random);
                 let inside = prediction.low <= arm - base && arm - base <= prediction.high;
                 sums.predicted += f64::from(u8::from(inside)) / f64::from(NEW_TASKS);
             }
@@ -93,7 +93,7 @@ impl HeterogeneityCell {
         let random = &mut stream(seed, Purpose::Heterogeneity, 0);
         let (mut sum, mut squares, mut moves) = (0.0, 0.0, 0.0);
         for _ in 0..POPULATION {
-            let [base, arm] = self.truth.draw(random);
+            let [base, arm] = self.truth.draw_rates(random);
             sum += arm - base;
             squares += (arm - base).powi(2);
             moves += f64::from(u8::from((arm - base).abs() > 1e-12));

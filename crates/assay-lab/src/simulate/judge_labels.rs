@@ -102,7 +102,7 @@ impl JudgeLabelsCell {
         for number in 0..runs {
             let mut random = stream(seed, Purpose::JudgeLabels, number);
             let items = self.items(&mut random);
-            let labels = self.draw(&items, &mut random);
+            let labels = self.draw_labels(&items, &mut random);
             let covers = |low: f64, high: f64| f64::from(u8::from(low <= self.lift && self.lift <= high));
             let powered = PredictionPowered::new(&powered_items(&items, &labels), 2);
             let Some(found) = powered.difference(1, 0).ok().and_then(|figure| figure.interval) else {
@@ -150,7 +150,7 @@ impl JudgeLabelsCell {
     }
 
     /// The items with labels, with the number of items that each counts for.
-    fn draw(&self, items: &[TrueItem], random: &mut ChaCha8Rng) -> Vec<Option<f64>> {
+    fn draw_labels(&self, items: &[TrueItem], random: &mut ChaCha8Rng) -> Vec<Option<f64>> {
         let mut weights = vec![None; items.len()];
         let mut order: Vec<usize> = (0..items.len()).collect();
         for last in (1..order.len()).rev() {

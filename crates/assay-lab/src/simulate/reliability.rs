@@ -52,7 +52,7 @@ impl ReliabilityCell {
         let mut found = ReliabilityFigures { lift: self.true_lifts(seed), ..ReliabilityFigures::default() };
         for suite in 0..suites {
             let random = &mut stream(seed, Purpose::Reliability, suite + 1);
-            let rates: Vec<[f64; 2]> = (0..self.tasks).map(|_| self.truth.draw(random)).collect();
+            let rates: Vec<[f64; 2]> = (0..self.tasks).map(|_| self.truth.draw_rates(random)).collect();
             let tasks: Vec<_> =
                 rates.iter().map(|rates| draw_task(*rates, self.repetitions, random)).collect();
             for (at, what) in [Reliability::All(TRIALS), Reliability::Any(TRIALS)].into_iter().enumerate() {
@@ -75,7 +75,7 @@ impl ReliabilityCell {
         let random = &mut stream(seed, Purpose::Reliability, 0);
         let mut sums = [0.0, 0.0];
         for _ in 0..POPULATION {
-            let [base, arm] = self.truth.draw(random);
+            let [base, arm] = self.truth.draw_rates(random);
             let power = |rate: f64| rate.powf(f64::from(TRIALS));
             sums[0] += power(arm) - power(base);
             sums[1] += power(1.0 - base) - power(1.0 - arm);

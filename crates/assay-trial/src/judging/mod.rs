@@ -31,7 +31,7 @@ pub use regrade_run::{
     read_task_rubrics, regrade_run,
 };
 pub use tables::{JudgedRows, JudgedTableError, judged_rows};
-pub(crate) use votes::{GraderText, keep_graders};
+pub(crate) use votes::{JudgedText, keep_graders};
 pub use work::{Graded, judge_work};
 pub(crate) use work::{KEPT, write_list};
 

@@ -37,15 +37,15 @@ FAIL.";
 
 /// What a judge is shown for a grader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct GraderText {
+pub(crate) struct JudgedText {
     name: String,
     #[serde(flatten)]
-    kind: GraderTextKind,
+    kind: JudgedTextKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum GraderTextKind {
+enum JudgedTextKind {
     /// A text, and what it is.
     Llm { criteria: String, focus: String, text: String },
     /// The run, and another one.
@@ -54,7 +54,7 @@ enum GraderTextKind {
     Failed(String),
 }
 
-impl GraderText {
+impl JudgedText {
     /// For a grader that is decided by a text.
     pub(crate) fn llm(
         name: String,
@@ -68,30 +68,30 @@ impl GraderText {
             GraderTarget::File(path) => format!("file {path}"),
             other => other.word().to_owned(),
         };
-        Self { name, kind: GraderTextKind::Llm { criteria: criteria.to_owned(), focus, text } }
+        Self { name, kind: JudgedTextKind::Llm { criteria: criteria.to_owned(), focus, text } }
     }
 
     /// For a grader that compares the run with another.
     pub(crate) fn baseline(name: String, criteria: &str, reference: &str, trace: &[String]) -> Self {
         let lines: Vec<String> = reference.lines().map(str::to_owned).collect();
         let (criteria, reference, text) = (criteria.to_owned(), excerpt(&lines), excerpt(trace));
-        Self { name, kind: GraderTextKind::Baseline { criteria, reference, text } }
+        Self { name, kind: JudgedTextKind::Baseline { criteria, reference, text } }
     }
 
     /// For a grader that fails whatever a judge says.
     pub(crate) fn failed(name: String, why: String) -> Self {
-        Self { name, kind: GraderTextKind::Failed(why) }
+        Self { name, kind: JudgedTextKind::Failed(why) }
     }
 
     fn request(&self) -> Result<Request, &str> {
         let text = match &self.kind {
-            GraderTextKind::Failed(why) => return Err(why),
-            GraderTextKind::Llm { criteria, focus, text } => question(
+            JudgedTextKind::Failed(why) => return Err(why),
+            JudgedTextKind::Llm { criteria, focus, text } => question(
                 criteria,
                 &[(focus.as_str(), text.as_str())],
                 "Does what the agent left meet the criterion?",
             ),
-            GraderTextKind::Baseline { criteria, reference, text } => question(
+            JudgedTextKind::Baseline { criteria, reference, text } => question(
                 criteria,
                 &[("reference run", reference.as_str()), ("run", text.as_str())],
                 "Does the run meet the criterion at least as well as the reference run?",
@@ -127,7 +127,7 @@ fn cut(text: &str) -> String {
 ///
 /// # Errors
 /// The file cannot be written.
-pub(crate) fn keep_graders(attempt: &Path, texts: &[GraderText]) -> io::Result<()> {
+pub(crate) fn keep_graders(attempt: &Path, texts: &[JudgedText]) -> io::Result<()> {
     let folder = attempt.join(FOLDER);
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(GRADERS), serde_json::to_vec_pretty(texts)?)
@@ -151,21 +151,21 @@ pub(super) fn judge_by_votes(
     context: &JudgeContext<'_>,
 ) -> Result<Judgement, JudgeError> {
     let bytes = fs::read(attempt.join(FOLDER).join(GRADERS))?;
-    let texts: Vec<GraderText> = serde_json::from_slice(&bytes).map_err(io::Error::from)?;
+    let texts: Vec<JudgedText> = serde_json::from_slice(&bytes).map_err(io::Error::from)?;
     let mut account = JudgeAccount::new();
     let (mut exchanges, mut decided) = (Vec::new(), Vec::new());
     for (number, item) in rubric.leaves().enumerate() {
         let text = texts.iter().find(|text| text.name == item.id);
-        let asked = text.map_or(Err("it is not among what was kept"), GraderText::request);
+        let asked = text.map_or(Err("it is not among what was kept"), JudgedText::request);
         let (replies, reason) = match asked {
             Err(why) => (Vec::new(), why.to_owned()),
             Ok(request) => {
                 let voters = Voters { attempt, number, item, request: &request, panel, context };
-                (voters.ask(&mut account)?, String::new())
+                (voters.ask_all(&mut account)?, String::new())
             }
         };
         let votes: Vec<bool> = replies.iter().map(|(_, text)| is_pass_vote(text)).collect();
-        decided.push(VotedGrader { item, votes, reason });
+        decided.push(VotedCheck { item, votes, reason });
         exchanges.push(exchange(item, text, &replies));
     }
     let judgement = judgement(rubric, &decided, tests, panel, account).ok_or(JudgeError::NoScore)?;
@@ -174,7 +174,7 @@ pub(super) fn judge_by_votes(
     Ok(judgement)
 }
 
-fn exchange(item: &Item, text: Option<&GraderText>, replies: &[(String, String)]) -> Value {
+fn exchange(item: &Item, text: Option<&JudgedText>, replies: &[(String, String)]) -> Value {
     let request = text.and_then(|text| text.request().ok());
     let replies: Vec<Value> =
         replies.iter().map(|(judge, text)| json!({ "judge": judge, "text": text })).collect();
@@ -195,7 +195,7 @@ struct Voters<'a> {
 
 impl Voters<'_> {
     /// The replies of all judges, each with who gave it.
-    fn ask(&self, account: &mut JudgeAccount) -> Result<Vec<(String, String)>, JudgeError> {
+    fn ask_all(&self, account: &mut JudgeAccount) -> Result<Vec<(String, String)>, JudgeError> {
         let Self { attempt, number, item, request, panel, context } = *self;
         let texts = Texts::default();
         let case = Case { instruction: "", context: "", items: vec![item], material: Vec::new() };
@@ -212,14 +212,14 @@ impl Voters<'_> {
 }
 
 /// A grader, and how judges voted on it.
-struct VotedGrader<'a> {
+struct VotedCheck<'a> {
     item: &'a Item,
     votes: Vec<bool>,
     /// Why it was not asked.
     reason: String,
 }
 
-impl VotedGrader<'_> {
+impl VotedCheck<'_> {
     fn passes(&self) -> bool {
         2 * self.votes.iter().filter(|vote| **vote).count() > self.votes.len()
     }
@@ -250,7 +250,7 @@ impl VotedGrader<'_> {
 /// The judgement that follows from votes: the weighted share of all graders that passed. `None` if there are none.
 fn judgement(
     rubric: &Rubric,
-    decided: &[VotedGrader<'_>],
+    decided: &[VotedCheck<'_>],
     tests: Option<f64>,
     panel: &Panel,
     account: JudgeAccount,

@@ -14,7 +14,7 @@ use assay_task::plugin_eval::{
 use assay_trace::Exposure;
 use serde_json::{Value, json};
 
-use crate::judging::{self, GraderText};
+use crate::judging::{self, JudgedText};
 use crate::run::attempt::Attempt;
 use crate::run::broken::Broken;
 use crate::run::doubles;
@@ -189,7 +189,7 @@ fn document(case: &EvalCase, grades: &RunGrades, evidence: &Evidence) -> Value {
 }
 
 /// What judges are shown, for each grader that they decide and that counts.
-fn judged_texts(case: &EvalCase, grades: &RunGrades, evidence: &Evidence) -> Vec<GraderText> {
+fn judged_texts(case: &EvalCase, grades: &RunGrades, evidence: &Evidence) -> Vec<JudgedText> {
     let counts = |grader: &&EvalGrader| {
         let own = grades.graders.iter().find(|result| result.name == grader.name);
         grader.is_judged() && own.is_some_and(|result| result.scored)
@@ -198,13 +198,13 @@ fn judged_texts(case: &EvalCase, grades: &RunGrades, evidence: &Evidence) -> Vec
         let name = grader.name.clone();
         match &grader.check {
             GraderCheck::Llm { criteria, focus } => match target_text(focus, evidence) {
-                Ok(text) => GraderText::llm(name, criteria, focus, &text, &evidence.trace),
-                Err(why) => GraderText::failed(name, why.to_string()),
+                Ok(text) => JudgedText::llm(name, criteria, focus, &text, &evidence.trace),
+                Err(why) => JudgedText::failed(name, why.to_string()),
             },
             GraderCheck::Baseline { criteria, reference } => {
-                GraderText::baseline(name, criteria, reference, &evidence.trace)
+                JudgedText::baseline(name, criteria, reference, &evidence.trace)
             }
-            _ => GraderText::failed(name, "not decided by a judge".to_owned()),
+            _ => JudgedText::failed(name, "not decided by a judge".to_owned()),
         }
     };
     let kept = case.graders.iter().filter(counts);
@@ -213,7 +213,7 @@ fn judged_texts(case: &EvalCase, grades: &RunGrades, evidence: &Evidence) -> Vec
             .graders
             .iter()
             .filter(|grader| grader.is_judged())
-            .map(|grader| GraderText::failed(grader.name.clone(), why.clone()))
+            .map(|grader| JudgedText::failed(grader.name.clone(), why.clone()))
             .collect();
     }
     kept.map(text).collect()

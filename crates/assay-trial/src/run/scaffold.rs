@@ -38,7 +38,7 @@ fn write(case: &EvalCase, script: &Path, files: &Path) -> Result<(), Broken> {
         if node.kind == FileKind::File && !is_for_grading(case, &node.path) {
             let content = read_within(&case.dir, &node.path, FILE_CAP);
             let content = content.map_err(|error| Broken::harness(error.to_string()))?;
-            put(&folder.join(&node.path), &content.bytes)?;
+            write_file(&folder.join(&node.path), &content.bytes)?;
         }
     }
     let path = PathBuf::from(SEED).with_file_name(CASE).join(script);
@@ -46,10 +46,10 @@ fn write(case: &EvalCase, script: &Path, files: &Path) -> Result<(), Broken> {
     let text = format!(
         "set -eu\nwork=$PWD\nbash \"$work\"/'{quoted}'\ncd \"$work\"\nrm -rf -- \"$work/.assay-seed\"\n"
     );
-    put(&seed, text.as_bytes())
+    write_file(&seed, text.as_bytes())
 }
 
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
     if let Some(folder) = path.parent() {
         create_folder(folder)?;
     }

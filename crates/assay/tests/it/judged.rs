@@ -712,10 +712,16 @@ fn labels_correct_the_lift_of_a_report() {
         (&own["judge"]["estimator"], &own["judge"]["labels"]),
         (&json!("prediction-powered"), &json!(60))
     );
+    // What an item counts, of the 170 points that the judge decides in a trial.
+    let points = |row: &Value| {
+        let item = row["item"].as_str().unwrap();
+        let counts = [("style", 60.0), ("signed", 40.0), ("written", 70.0)];
+        counts.into_iter().find(|(name, _)| item.ends_with(name)).unwrap().1
+    };
     let met = |condition: &str| {
         let of = rows.iter().enumerate().filter(|(_, row)| row["condition"] == condition);
-        let met = of.filter(|(at, row)| row["verdict"] == true || at % 10 == 3).count();
-        met as f64 / 30.0
+        let met = of.filter(|(at, row)| row["verdict"] == true || at % 10 == 3);
+        met.map(|(_, row)| points(row)).sum::<f64>() / 1_700.0
     };
     // All items have a label, so that the correction is nearly their difference.
     let truth = met("curated") - met("none");

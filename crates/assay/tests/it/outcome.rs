@@ -109,6 +109,7 @@ fn an_experiment_names_its_outcome() {
     let scored = report(&lab, "lab");
     let outcome = |rule: Value, score: u32, pass: u32| json!({ "rule": rule, "tasks": { "score": score, "pass": pass } });
     let (named, word, lift) = verdict(&scored);
+    // Scores without any spread within tasks do not say how much they can differ.
     assert_eq!((named, word), (outcome(json!("score"), 5, 0), json!("inconclusive")));
     assert!((lift - 0.2).abs() < 1e-12, "{lift}");
     let shown = lab.assay(&["report", "lab"]).ok().stdout;

@@ -111,7 +111,10 @@ fn a_suite_ends_in_a_verdict() {
     );
     assert_eq!(of("curated", "ada")["outcome"], "passed");
     let kept = read_json(&attempt(of("curated", "bob"), "graders.json")).unwrap();
-    assert_eq!((&kept["schema"], &kept["created"]), (&json!("assay.graders/1"), &json!(["greeting.txt"])));
+    let created = json!(["greeting.txt", "seed.txt"]);
+    assert_eq!((&kept["schema"], &kept["created"]), (&json!("assay.graders/1"), &created));
+    let seeded = read_json(&attempt(of("curated", "ada"), "graders.json")).unwrap();
+    assert_eq!(seeded["created"], json!(["greeting.txt"]));
     assert_eq!(kept["graders"][0]["with_only"], true);
 }
 

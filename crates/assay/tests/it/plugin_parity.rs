@@ -47,7 +47,7 @@ impl Judges {
         Self { script: Script::open(SCRIPT, lab.folder()).unwrap(), played: BTreeMap::new() }
     }
 
-    fn ask(&mut self, text: &str) -> Vec<String> {
+    fn ask_votes(&mut self, text: &str) -> Vec<String> {
         let request =
             ChatRequest { messages: vec![Message::User { text: text.to_owned() }], ..ChatRequest::default() };
         let mut replies = Vec::new();
@@ -90,7 +90,7 @@ fn evidence(case: &EvalCase, row: &CaseRow, run: &ClientRun, judges: &mut Judges
             }
             _ => continue,
         };
-        evidence.votes.insert(grader.name.clone(), judges.ask(&asked));
+        evidence.votes.insert(grader.name.clone(), judges.ask_votes(&asked));
     }
     evidence
 }

@@ -124,7 +124,17 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "what a model is sent, which answers depend on",
     ),
     ("crates/assay-lab/src/self_test/payloads.rs", "whoever", "what an attack says"),
+    ("crates/assay-task/src/plugin_eval", "struct GraderResult", A_GRADER),
+    ("crates/assay-task/src/plugin_eval", "struct EvalGrader", A_GRADER),
+    ("crates/assay-task/src/plugin_eval", "enum GraderArm", A_GRADER),
+    ("crates/assay-task/src/plugin_eval", "enum GraderCheck", A_GRADER),
+    ("crates/assay-task/src/plugin_eval", "enum GraderTarget", A_GRADER),
+    ("crates/assay-task/src/plugin_eval", "mod grader", A_GRADER),
+    ("crates/assay-trial/src/plugin_export", "struct CaseGrader", A_GRADER),
 ];
+
+/// Why the word has a meaning there.
+const A_GRADER: &str = "a check of a case of `claude plugin eval`, as its client calls it";
 
 /// Functions say what they act on.
 const BARE_VERBS: &[&str] = &[

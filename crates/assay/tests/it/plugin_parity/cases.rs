@@ -33,7 +33,7 @@ pub(super) struct CaseRow {
     pub(super) graders: Vec<Value>,
     /// Replies with the plugin, one for each turn.
     with: Replies,
-    /// Replies in the first run with the plugin, if it is another one.
+    /// Replies of the first run with the plugin, if they differ.
     with_first: Option<Replies>,
     /// Replies without the plugin.
     without: Replies,
