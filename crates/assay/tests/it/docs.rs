@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agents;
 use crate::fixture::{Fixture, build_laboratory, needs_bubblewrap};
@@ -100,6 +100,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay run tracker-evals/experiment.toml", Elsewhere("plugin_eval")),
     ("assay appraise", Elsewhere("appraise")),
     ("assay report greetings", Elsewhere("appraise")),
+    ("assay report three-skills-all", Elsewhere("docs::trials_on_drafted_tasks_have_the_documented_figures")),
     ("assay import results", Elsewhere("appraise")),
     (
         "examples/study/appraise-folder",
@@ -315,6 +316,40 @@ fn desk() -> Fixture {
         .file("logs/b.jsonl", said("b", "two"));
     lab.write("logs/c.jsonl.zst", zstd::encode_all(said("c", "three").as_bytes(), 1).unwrap());
     lab
+}
+
+#[test]
+fn trials_on_drafted_tasks_have_the_documented_figures() {
+    let lab = agents::lab();
+    let report = |name: &str| {
+        let file = project().join(format!("examples/drafted/trials/{name}.tar.zst"));
+        lab.assay(&["import", "run", file.to_str().unwrap()]).ok();
+        lab.assay(&["report", name, "--format", "json"]).ok().json()
+    };
+    let percent = |value: &Value| (100.0 * value.as_f64().unwrap()).round();
+    let all = report("three-skills-all");
+    let rates: Vec<f64> = all["arms"].as_array().unwrap().iter().map(|arm| percent(&arm["score"])).collect();
+    assert_eq!(rates, [0.0, 100.0]);
+    let [lift] = all["comparisons"].as_array().unwrap().as_slice() else { panic!("{all:#}") };
+    assert_eq!((lift["verdict"].as_str(), percent(&lift["lift"])), (Some("helps"), 100.0));
+    assert_eq!(percent(&lift["ci95"][0]), 87.0);
+    let text = lab.assay(&["report", "three-skills-all"]).ok().stdout;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for figures in [
+        "IF, knowledge improves 34 11 6% 100%",
+        "IF, convention improves 26 7 2% 100%",
+        "IF, reminders (controls) improves 20 11 65% 100%",
+        "58 11 100% 100%",
+        "knows 1 of 20 canaries",
+    ] {
+        assert!(flat.contains(figures), "{figures}: {text}");
+    }
+    let copies = report("three-skills");
+    let rate = |condition: &str| {
+        let arms = copies["arms"].as_array().unwrap();
+        percent(&arms.iter().find(|arm| arm["condition"] == condition).unwrap()["score"])
+    };
+    assert_eq!((rate("none"), rate("counterfactual")), (0.0, 83.0));
 }
 
 #[test]
