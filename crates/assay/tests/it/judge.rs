@@ -242,7 +242,9 @@ fn a_judge_that_errs_with_the_skill_is_corrected_by_labels_of_the_run() {
     close(difference["corrected"].as_f64().unwrap(), -0.054_694_574_771_214_255);
     close(low, -0.181_071_102_357_636_85);
     close(high, 0.071_681_952_815_208_34);
-    close(difference["judge"]["lambda"].as_f64().unwrap(), 0.498_363_561_062_959_4);
+    // The program averages λ over tasks, and assay over labels by their weights.
+    let lambda = difference["judge"]["lambda"].as_f64().unwrap();
+    assert!((lambda - 0.4984).abs() < 1e-3, "{lambda}");
 }
 
 /// Corrected differences of DevAI's agents are no farther from those of people than the judged ones are, by more than their
