@@ -3,7 +3,7 @@
 //! Prediction-powered inference (Angelopoulos et al. 2023, *Science* 382, 669–674) with the tuning of PPI++ (Angelopoulos,
 //! Duchi & Zrnic 2023, arXiv 2311.01453): with verdicts f and labels y, the mean of a group is estimated by
 //!
-//!     λ·mean(f) + mean over labelled items of (y − λf)
+//! > λ·mean(f) + mean over labelled items of (y − λf)
 //!
 //! which is unbiased whatever errors the judge makes, in this group or in others, as long as chance decided which items
 //! were labelled. λ = Cov(y, f)/((1 + n/N)·Var f) makes it precise: n labels of N items, moments within groups. It is

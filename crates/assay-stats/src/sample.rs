@@ -61,7 +61,7 @@ pub struct Unit {
     pub arm: f64,
     /// The same of the baseline.
     pub base: f64,
-    /// The variance `arm` can have within its tasks: [`trial_variance`] over the trials.
+    /// The variance `arm` can have within its tasks: `trial_variance` over the trials.
     pub arm_noise: f64,
     /// The same of `base`.
     pub base_noise: f64,
