@@ -199,7 +199,7 @@ impl CaseReader<'_> {
             for (key, _) in root.entries() {
                 let name = key.text().unwrap_or_default();
                 if !TOP.contains(&name) && !["context", "execution", "graders"].contains(&name) {
-                    let message = format!("`{}` is no key of case.yaml and has no effect", escape(name));
+                    let message = format!("unknown key `{}` in case.yaml: it has no effect", escape(name));
                     file.warn(key.span.start, message, "remove it");
                 }
             }
@@ -335,7 +335,7 @@ impl CaseReader<'_> {
         for (key, _) in map.entries() {
             let name = key.text().unwrap_or_default();
             if !["scaffold_script", "history_file", "add_dirs"].contains(&name) {
-                let message = format!("`{}` is no key of `context` and has no effect", escape(name));
+                let message = format!("unknown key `{}` in `context`: it has no effect", escape(name));
                 file.warn(key.span.start, message, "remove it");
             }
         }

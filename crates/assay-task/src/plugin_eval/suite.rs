@@ -239,7 +239,7 @@ impl EvalSuite {
             std::mem::take(&mut self.cases).into_iter().partition(|case| names.insert(case.name.clone()));
         self.cases = kept;
         for case in again {
-            let message = format!("another case is called `{}`, too", escape(&case.name));
+            let message = format!("two cases are named `{}`", escape(&case.name));
             let file = if case.dir.join("prompt.md").is_file() { "prompt.md" } else { "case.yaml" };
             let mistake = Diagnostic::new(Severity::Error, ERROR, case.dir.join(file), message);
             self.diagnostics.push(mistake.at_line(1).hint("rename one of them"));

@@ -25,13 +25,13 @@ const FILE_CAP: u64 = 64 << 20;
 #[non_exhaustive]
 pub enum Inexpressible {
     /// It continues a conversation.
-    #[error("it continues a transcript (`history_file`), which agents here cannot")]
+    #[error("it continues a transcript (`history_file`), which assay's agents cannot do")]
     History,
     /// It changes the system prompt.
-    #[error("it adds to the system prompt (`append_system_prompt`), which agents here have no place for")]
+    #[error("it adds to the system prompt (`append_system_prompt`), which assay's agents do not support")]
     SystemPrompt,
     /// Its name cannot be that of a folder.
-    #[error("its name {0:?} cannot be that of a folder")]
+    #[error("its name {0:?} is not a valid folder name")]
     Name(String),
 }
 

@@ -414,11 +414,11 @@ fn mistakes_have_a_file_and_a_line() {
     );
     yaml(
         "schema_version: \"1.1\"\nname: good\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n",
-        &["good/prompt.md:1: error: another case is called `good`, too"],
+        &["good/prompt.md:1: error: two cases are named `good`"],
     );
     yaml(
         "schema_version: \"1.1\"\nname: x\nbogus: 1\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n",
-        &["bad/case.yaml:3: warning: `bogus` is no key of case.yaml and has no effect"],
+        &["bad/case.yaml:3: warning: unknown key `bogus` in case.yaml: it has no effect"],
     );
     yaml(
         "schema_version: \"1.1\"\nname: x\ncontext: { scaffold_script: no.sh }\nexecution: { prompt: Hi }\ngraders: [{ name: a, type: regex, pattern: x }]\n",
