@@ -659,7 +659,7 @@ fn the_work_of_any_agent_is_evidence() {
 #[test]
 #[ignore = "needs shared data"]
 fn the_public_example_is_read() {
-    let suite = EvalSuite::load(&assay_test::shared("data/results/plugin-eval/plugin")).unwrap();
+    let suite = EvalSuite::load(&assay_test::shared("results/plugin-eval/plugin")).unwrap();
     assert!(
         suite.diagnostics.iter().all(|found| found.severity < Severity::Warning),
         "{:?}",
