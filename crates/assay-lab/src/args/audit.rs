@@ -20,6 +20,7 @@ pub(crate) struct LabAuditArgs {
 pub(crate) enum LabAuditWhat {
     Rarity(RarityArgs),
     Figures(FiguresArgs),
+    Prohibitions(ProhibitionsArgs),
 }
 
 /// Build the table of document frequencies
@@ -71,4 +72,25 @@ pub(crate) struct FiguresArgs {
     /// Labelled sheets of `assay audit sheet`
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) labels: Vec<PathBuf>,
+}
+
+/// Compare the audit with labelled acts under prohibitions
+///
+/// A line of the labels has an act that a reader wrote to obey or to break a line of a public skill, and what a second reader,
+/// who saw one act at a time, calls it. The audit should call the guilty ones violations and no other. Acts that the readers
+/// label differently do not count.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab audit prohibitions twins.jsonl --corpus corpus_raw.jsonl.zst
+  assay lab audit prohibitions twins.jsonl --corpus corpus_raw.jsonl.zst --list")]
+pub(crate) struct ProhibitionsArgs {
+    /// Labelled acts, JSON Lines
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) labels: Vec<PathBuf>,
+    /// The corpus of the skills: JSON Lines, plain, .gz or .zst
+    #[arg(long, value_name = "FILE")]
+    pub(crate) corpus: PathBuf,
+    /// List the acts that the audit has wrong
+    #[arg(long)]
+    pub(crate) list: bool,
 }

@@ -1,6 +1,7 @@
 //! `assay lab audit`: validation of the audit, and its data.
 
 mod figures;
+mod prohibitions;
 mod rarity;
 
 use crate::args::audit::{LabAuditArgs, LabAuditWhat};
@@ -12,5 +13,6 @@ pub(super) fn run(args: &LabAuditArgs, settings: &Settings, ui: &Ui) -> Result<S
     match &args.what {
         LabAuditWhat::Rarity(args) => rarity::run(args, ui),
         LabAuditWhat::Figures(args) => figures::run(args, settings, ui),
+        LabAuditWhat::Prohibitions(args) => prohibitions::run(args, ui),
     }
 }
