@@ -15,7 +15,11 @@ pub fn assess(directives: &[Directive], material: &RunEvidence) -> Vec<Assessmen
 
 fn assess_one(directive: &Directive, material: &RunEvidence) -> Assessment {
     let matcher = Matcher::new(&directive.probe, directive);
-    let probe = matcher.best(material);
+    let probe = match directive.modality {
+        Modality::Required => matcher.best(material),
+        // What a comment says of it is not done.
+        Modality::Forbidden => matcher.best_outside_comments(material, &directive.subject),
+    };
     let instead = || {
         let others = directive.instead.iter().filter_map(|probe| find(probe, directive, material));
         others.min().or_else(|| matcher.reversed(material))

@@ -69,7 +69,9 @@ impl WantedCall {
             let tokens = tokens(part);
             let words: Vec<String> = tokens.iter().map(|(_, token)| (*token).to_owned()).collect();
             tokens.iter().enumerate().any(|(at, (start, token))| {
+                let is_function = part[start + token.len()..].starts_with('(');
                 is_program(program_name(token.trim_start_matches('@')), &self.name)
+                    && !is_function
                     && (!strict || begins_command(&part[..*start], token))
                     && self.is_followed(&words[at + 1..])
             })

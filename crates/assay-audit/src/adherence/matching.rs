@@ -76,6 +76,24 @@ impl Matcher {
         self.all(material).min_by_key(|at| (rank(material.lines[*at].channel), *at))
     }
 
+    /// The same, in no comment of code, unless `subject` begins as a comment does.
+    pub(super) fn best_outside_comments(&self, material: &RunEvidence, subject: &str) -> Option<At> {
+        let is_done = |at: &At| {
+            let line = &material.lines[*at];
+            let is_said = is_comment(&line.text) && !is_comment(subject) && !is_prose(line, material);
+            !is_said && !(self.is_name() && line.channel == Channel::Ran && only_looks(&line.words))
+        };
+        match self {
+            Self::Sequence(..) => self.best(material),
+            _ => self.all(material).filter(is_done).min_by_key(|at| (rank(material.lines[*at].channel), *at)),
+        }
+    }
+
+    /// Whether it is a name or a text, rather than a call.
+    fn is_name(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Layout(_))
+    }
+
     /// All places, in order; none for sequences.
     fn all<'m>(&'m self, material: &'m RunEvidence) -> impl Iterator<Item = At> + 'm {
         (0..material.lines.len()).filter(move |at| self.matches(material, *at))
@@ -134,6 +152,25 @@ impl Matcher {
             Order::Kept(_) | Order::Open => None,
         }
     }
+}
+
+/// Whether a command searches for what it names, prints it or takes it away.
+fn only_looks(words: &[String]) -> bool {
+    const LOOK: [&str; 14] = [
+        "ack", "ag", "cat", "diff", "file", "grep", "head", "less", "ls", "rg", "stat", "tail", "wc", "which",
+    ];
+    const REMOVE: [&str; 6] = ["purge", "remove", "rm", "un", "uninstall", "unset"];
+    let plain: Vec<&str> = words.iter().map(String::as_str).collect();
+    let [first, rest @ ..] = assay_syntax::shell::program(&plain) else { return false };
+    let program = program_name(first);
+    let subcommand = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+    let is_search = program == "git" && ["grep", "log", "show", "diff", "blame"].contains(&subcommand);
+    let manages = [
+        "apt", "apt-get", "brew", "bun", "cargo", "gem", "npm", "pip", "pip3", "pnpm", "poetry", "uv", "yarn",
+    ];
+    let words = rest.iter().take(2);
+    let removes = manages.contains(&program) && words.into_iter().any(|word| REMOVE.contains(word));
+    LOOK.binary_search(&program).is_ok() || is_search || removes
 }
 
 /// Acts, products, outputs, answers.

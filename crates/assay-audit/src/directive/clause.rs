@@ -28,8 +28,13 @@ pub(super) struct Sentence {
 }
 
 /// Words that forbid what follows them.
-const FORBIDS: [&str; 31] = [
+const FORBIDS: [&str; 36] = [
     "never ",
+    "never: ",
+    "do not: ",
+    "don't: ",
+    "don’t: ",
+    "must not: ",
     "do not ",
     "don't ",
     "don’t ",
@@ -63,7 +68,7 @@ const FORBIDS: [&str; 31] = [
 ];
 
 /// Words after which a demand begins, or begins again.
-const DEMANDS: [&str; 37] = [
+const DEMANDS: [&str; 35] = [
     "; ",
     " but ",
     "instead, ",
@@ -77,8 +82,6 @@ const DEMANDS: [&str; 37] = [
     " → ",
     " -> ",
     " => ",
-    "(",
-    ")",
     " — ",
     " – ",
     "right: ",
@@ -237,7 +240,7 @@ fn turns(text: &str, offset: usize) -> Vec<(usize, Stance)> {
                     && *cue == " use "
                     && ["not", "never", "don't", "don’t", "to", "the", "when", "you", "we"]
                         .iter()
-                        .any(|word| text[..at].ends_with(word));
+                        .any(|word| text[..at].trim_end_matches(':').ends_with(word));
                 if starts && !exempt && !inner {
                     let stance = if qualified { Stance::Qualified } else { stance };
                     turns.push((offset + at + cue.len().saturating_sub(1), stance));
@@ -245,8 +248,64 @@ fn turns(text: &str, offset: usize) -> Vec<(usize, Stance)> {
             }
         }
     }
-    turns.sort_by_key(|(at, stance)| (*at, *stance != Stance::Demanded));
+    let by_place = |turns: &mut Vec<(usize, Stance)>| {
+        turns.sort_by_key(|(at, stance)| (*at, *stance != Stance::Demanded));
+    };
+    by_place(&mut turns);
+    let asides = asides(text, offset, &turns);
+    turns.extend(asides);
+    by_place(&mut turns);
     turns
+}
+
+/// Where parentheses change the stance: what they say is demanded, unless they list what is
+/// forbidden before them, and after them the sentence goes on as before.
+fn asides(text: &str, offset: usize, turns: &[(usize, Stance)]) -> Vec<(usize, Stance)> {
+    let stance_at = |at: usize| {
+        let turn = turns.iter().rev().find(|(turn, _)| *turn < offset + at);
+        turn.map_or(Stance::Demanded, |(_, stance)| *stance)
+    };
+    let mut found = Vec::new();
+    let mut rest = 0;
+    while let Some(open) = text[rest..].find('(').map(|at| rest + at) {
+        let close = clause_end(&text[open + 1..], &[]).map_or(text.len(), |at| open + 1 + at);
+        let (inner, before) = (&text[open + 1..close], stance_at(open));
+        if before != Stance::Forbidden || !is_list(inner) {
+            found.push((offset + open, Stance::Demanded));
+        }
+        if close < text.len() {
+            found.push((offset + close, before));
+        }
+        rest = (close + 1).min(text.len());
+    }
+    found
+}
+
+/// Whether what stands in parentheses gives instances, and not an alternative.
+fn is_list(inner: &str) -> bool {
+    let inner = inner.trim_start_matches([' ', '"', '\'', '*']);
+    let turns = ["instead", "use ", "prefer", "→", "->", "better"].iter().any(|word| inner.contains(word));
+    let leads = ["`", "e.g", "eg ", "such as", "like ", "for example", "i.e", "including", "incl"];
+    !turns && leads.iter().any(|word| inner.starts_with(word))
+}
+
+/// Whether a sentence forbids what the one before it names: "Never use them."
+pub(super) fn takes_back(masked: &str) -> bool {
+    let start = masked.trim_start_matches(|c: char| !c.is_alphabetic());
+    let verbs = [
+        "use", "run", "call", "import", "execute", "invoke", "commit", "edit", "modify", "touch", "add",
+        "install",
+    ];
+    ["never ", "do not ", "don't ", "don’t ", "must not ", "avoid "]
+        .iter()
+        .filter_map(|word| start.strip_prefix(word))
+        .any(|rest| {
+            let rest = verbs.iter().find_map(|verb| rest.strip_prefix(verb)).unwrap_or(rest).trim_start();
+            let pronoun = rest.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+            let ends = rest[pronoun.len()..].trim_start().starts_with(['.', '!', ',', ';', ':', '—', '(']);
+            matches!(pronoun, "it" | "them" | "these" | "those" | "either" | "this")
+                && (ends || rest.len() == pronoun.len())
+        })
 }
 
 /// The rest of a clause.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_syntax::blocks::{Mark, Role, Text};
 
-use super::clause::{Sentence, Stance, sentences};
+use super::clause::{Sentence, Stance, sentences, takes_back};
 use super::layout::{like, listed, mark, spaced};
 use super::number::{self, numbers};
 use super::order;
@@ -144,10 +144,21 @@ pub(super) fn demands(text: &Text, context: &Context, names: &Names) -> (Vec<Sen
     let mut demands = Vec::new();
     let mut first = 0;
     let mut previous: Option<Unit> = None;
-    for sentence in &sentences {
+    for (at, sentence) in sentences.iter().enumerate() {
         let last = first + code[first..].iter().take_while(|range| range.start < sentence.range.end).count();
         let start = demands.len();
-        let mut reader = Reader { text, context, names, sentence, demands: &mut demands, placed: Vec::new() };
+        let taken_back = sentences.get(at + 1).is_some_and(|next| takes_back(next.masked()));
+        let demands_here = &mut demands;
+        let mut reader = Reader {
+            text,
+            context,
+            names,
+            sentence,
+            leads: at == 0,
+            taken_back,
+            demands: demands_here,
+            placed: Vec::new(),
+        };
         reader.read(&code[first..last]);
         first = last;
         let acts = |demand: &&Demand| demand.modality == Modality::Required && order::runs(&demand.unit);
@@ -177,6 +188,10 @@ struct Reader<'r> {
     context: &'r Context,
     names: &'r Names,
     sentence: &'r Sentence,
+    /// Whether the sentence is the first of its text.
+    leads: bool,
+    /// Whether the next sentence forbids what this one names.
+    taken_back: bool,
     demands: &'r mut Vec<Demand>,
     /// All units of the sentence, whatever the words around them make of them.
     placed: Vec<(Range<usize>, Unit)>,
@@ -584,10 +599,14 @@ impl Reader<'_> {
             Stance::Forbidden if self.context.faults => return None,
             // Far from its verb a name is a detail of what is forbidden.
             Stance::Forbidden if self.sentence.distance(range) > OBJECT && !self.joins(range) => return None,
+            // "Do not mix `a` and `b`": each alone may be done.
+            Stance::Forbidden if self.is_combined(range) => return None,
             Stance::Forbidden => Modality::Forbidden,
             // A preference is no prohibition.
             Stance::Demanded if self.is_second_choice(range) => return None,
-            Stance::Demanded if self.is_taken_back(range) => Modality::Forbidden,
+            Stance::Demanded if self.taken_back || self.is_taken_back(range) => Modality::Forbidden,
+            // Below "Don't", what follows the first sentence explains it.
+            Stance::Demanded if self.context.forbidden && !self.leads && !self.turned(range) => return None,
             // Below "Don't", what is said to be better comes after "use" or an arrow.
             Stance::Demanded if self.context.forbidden && !self.turned(range) => Modality::Forbidden,
             Stance::Demanded => Modality::Required,
@@ -632,6 +651,18 @@ impl Reader<'_> {
         found.then(|| clause[..stop].trim().to_owned())
     }
 
+    /// Whether only several things together are forbidden.
+    fn is_combined(&self, range: &Range<usize>) -> bool {
+        let (before, after) = self.sentence.around(range);
+        let near = &before[before.floor_char_boundary(before.len().saturating_sub(OBJECT + NEAR))..];
+        let verb = ["mix ", "mixing ", "combine ", "combining ", "both ", "confuse ", "conflate "];
+        let after = after.trim_start_matches('`');
+        let together = [" together", " alongside", " in the same", " at the same time"];
+        verb.iter().any(|word| near.contains(word))
+            || (together.iter().any(|words| clause_of(after).contains(words))
+                && clause_of(after).contains('`'))
+    }
+
     /// "Prefer X over Y": the second.
     fn is_second_choice(&self, range: &Range<usize>) -> bool {
         let (before, _) = self.sentence.around(range);
@@ -656,6 +687,11 @@ impl Reader<'_> {
             .iter()
             .any(|word| before.contains(word))
     }
+}
+
+/// A text up to the end of its clause.
+fn clause_of(text: &str) -> &str {
+    &text[..text.find(['.', ';', ':', '—']).unwrap_or(text.len())]
 }
 
 /// A unit as what is not to be done. An everyday word is in many texts: only a call or an import
@@ -690,7 +726,10 @@ fn unchanged(unit: Unit, before: &str) -> Unit {
         Probe::Text(name) => regex_syntax::escape(name),
         _ => return unit,
     };
-    if has(&["delete ", "remove ", "rename ", "move "]) {
+    if has(&["commit ", "git add ", "stage ", "check in "]) {
+        let pattern = format!(r"\bgit\s+(?:add|commit|stage)\b[^\n]*{name}");
+        Unit::layout(Kind::File, &unit.subject, pattern)
+    } else if has(&["delete ", "remove ", "rename ", "move "]) {
         let pattern = format!(r"\b(?:rm|mv|unlink)\b[^\n]*{name}");
         Unit::layout(Kind::File, &unit.subject, pattern)
     } else if has(&["read ", "open ", "load ", "import ", "use ", "list ", "source "]) {

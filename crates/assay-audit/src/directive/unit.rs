@@ -159,6 +159,12 @@ pub(super) fn units(code: &str, column: bool, names: &Names) -> Vec<Unit> {
     {
         return flag_value(option, value).into_iter().collect();
     }
+    if is_flag(words[0]) {
+        return options(&words).into_iter().collect();
+    }
+    if let Some(unit) = tag(code) {
+        return vec![unit];
+    }
     if is_command_line(&words, names) {
         let mut units: Vec<Unit> = shell::commands(code, Source::Command)
             .iter()
@@ -360,6 +366,39 @@ fn flag_value(option: &str, value: &str) -> Option<Unit> {
     }
     let pattern = format!(r"{}[= ]{}\b", regex_syntax::escape(option), regex_syntax::escape(value));
     Some(Unit::layout(Kind::Flag, &format!("{option} {value}"), pattern))
+}
+
+/// Options with their values, of a command that is named elsewhere: `-e MODE="fast"`. Values may be quoted otherwise.
+fn options(words: &[&str]) -> Option<Unit> {
+    let quote = r#"["']?"#;
+    let plain = |word: &str| -> String { word.chars().filter(|c| !matches!(c, '"' | '\'')).collect() };
+    let parts: Vec<String> = words
+        .iter()
+        .map(|word| {
+            let word = plain(word);
+            let pieces: Vec<String> = word.split('=').map(regex_syntax::escape).collect();
+            format!("{quote}{}{quote}", pieces.join(&format!("={quote}")))
+        })
+        .collect();
+    let telling = words.iter().map(|word| word.len()).sum::<usize>() >= 6;
+    let pattern = format!(r"(?:^|\s){}(?:\s|$)", parts.join(r"[=\s]+"));
+    telling.then(|| Unit::layout(Kind::Flag, &words.join(" "), pattern))
+}
+
+/// An element of HTML or XML with attributes, which may stand in any order and quoting with others between.
+fn tag(code: &str) -> Option<Unit> {
+    let inner = code.strip_prefix('<')?.strip_suffix('>')?.trim_end_matches('/');
+    let (name, attributes) = inner.split_once(char::is_whitespace)?;
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-:_.".contains(c))
+    };
+    let (attribute, value) = attributes.trim().split_once('=')?;
+    let value = value.trim_matches(['"', '\'', '{', '}']);
+    let plain = is_name(name) && is_name(attribute) && !value.contains(['"', '\'', '=']);
+    let escape = regex_syntax::escape;
+    let pattern =
+        format!(r#"<{}\b[^>]*\b{}\s*=\s*["'{{]?{}"#, escape(name), escape(attribute), escape(value));
+    plain.then(|| Unit::layout(Kind::Literal, code, pattern))
 }
 
 /// Names of columns that data of any kind has.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_audit::adherence::{Left, RunEvidence, Status, assess};
 use assay_audit::calibrated::Rate;
-use assay_audit::directive::{SkillFile, SkillPackage, extract};
+use assay_audit::directive::{Modality, SkillFile, SkillPackage, extract};
 use assay_audit::evidence::SkillText;
 use assay_trace::Trajectory;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,9 @@ impl Act {
     fn call(&self) -> (&'static str, Value) {
         match self {
             Self::Run { run } => ("bash", json!({ "command": run })),
-            Self::Write { write, content } => ("write_file", json!({ "file_path": write, "content": content })),
+            Self::Write { write, content } => {
+                ("write_file", json!({ "file_path": write, "content": content }))
+            }
             Self::Edit { edit, old, new } => {
                 ("edit", json!({ "file_path": edit, "old_string": old, "new_string": new }))
             }
@@ -126,8 +128,10 @@ pub struct Judged {
     pub twin: Twin,
     /// Whether both readers say so.
     pub agreed: bool,
-    /// What the line demands or forbids, as the audit read it; empty if it read nothing there.
-    pub read: Vec<String>,
+    /// What the line forbids, as the audit read it; empty if it read no prohibition there.
+    pub forbidden: Vec<String>,
+    /// What it requires.
+    pub required: Vec<String>,
     /// Of these, what is violated.
     pub violated: Vec<String>,
     /// Violated directives of other lines, as `line: subject`.
@@ -145,10 +149,15 @@ pub fn judge_act(labelled: &LabelledAct, skill_md: &str) -> Judged {
     let directives = extract(&package);
     let evidence = RunEvidence::new(&labelled.trajectory(), &Left::default(), [&skill]);
     let assessed = assess(&directives, &evidence);
-    let (mut read, mut violated, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut forbidden, mut required) = (Vec::new(), Vec::new());
+    let (mut violated, mut elsewhere) = (Vec::new(), Vec::new());
     for (directive, found) in directives.iter().zip(&assessed) {
         let is_violated = found.status == Status::Violated;
         if directive.line == labelled.line {
+            let read = match directive.modality {
+                Modality::Required => &mut required,
+                Modality::Forbidden => &mut forbidden,
+            };
             read.push(directive.subject.clone());
             if is_violated {
                 violated.push(directive.subject.clone());
@@ -158,7 +167,7 @@ pub fn judge_act(labelled: &LabelledAct, skill_md: &str) -> Judged {
         }
     }
     let (skill, line, twin) = (labelled.skill.clone(), labelled.line, labelled.twin);
-    Judged { skill, line, twin, agreed: labelled.is_agreed(), read, violated, elsewhere }
+    Judged { skill, line, twin, agreed: labelled.is_agreed(), forbidden, required, violated, elsewhere }
 }
 
 /// The figures of a set of labelled acts.
@@ -170,7 +179,7 @@ pub struct ProhibitionFigures {
     pub false_violations: Rate,
     /// Of guilty acts, those of which it does.
     pub found: Rate,
-    /// Of guilty acts, those whose line gave the audit anything to check.
+    /// Of guilty acts, those of whose line the audit read a prohibition.
     pub read: Rate,
     /// Of obedient acts, those of which a directive of another line counts as violated; nobody labelled those.
     pub elsewhere: Rate,
@@ -183,7 +192,7 @@ pub fn figures(judged: &[Judged]) -> ProhibitionFigures {
         agreed: Rate::counted(judged.iter().map(|one| one.agreed)),
         false_violations: Rate::counted(of(Twin::Obedient).map(|one| !one.violated.is_empty())),
         found: Rate::counted(of(Twin::Guilty).map(|one| !one.violated.is_empty())),
-        read: Rate::counted(of(Twin::Guilty).map(|one| !one.read.is_empty())),
+        read: Rate::counted(of(Twin::Guilty).map(|one| !one.forbidden.is_empty())),
         elsewhere: Rate::counted(of(Twin::Obedient).map(|one| !one.elsewhere.is_empty())),
     }
 }
@@ -201,7 +210,8 @@ pub fn by_skill(acts: Vec<LabelledAct>) -> BTreeMap<String, Vec<LabelledAct>> {
 mod tests {
     use super::*;
 
-    const SKILL: &str = "---\nname: ops\ndescription: House rules.\n---\n\n# Rules\n\n- Never run `make deploy`.\n";
+    const SKILL: &str =
+        "---\nname: ops\ndescription: House rules.\n---\n\n# Rules\n\n- Never run `make deploy`.\n";
 
     fn labelled(twin: &str, second: &str, acts: Value) -> LabelledAct {
         serde_json::from_value(

@@ -70,7 +70,7 @@ fn table(figures: &ProhibitionFigures) -> String {
         ("labels that both readers share", &figures.agreed),
         ("obedient acts called violations", &figures.false_violations),
         ("guilty acts found", &figures.found),
-        ("guilty acts whose line was read", &figures.read),
+        ("guilty acts, prohibition read", &figures.read),
         ("obedient acts, other lines violated", &figures.elsewhere),
     ];
     let share = |rate: &Rate| {
@@ -87,7 +87,7 @@ fn table(figures: &ProhibitionFigures) -> String {
 /// The acts that the audit has wrong.
 fn wrong(judged: &[Judged]) -> String {
     let is_wrong = |one: &&Judged| one.agreed && (one.twin == Twin::Guilty) == one.violated.is_empty();
-    let mut lines = vec![["skill", "line", "act", "read", "violated"].map(str::to_owned).to_vec()];
+    let mut lines = vec![["skill", "line", "act", "forbidden", "violated"].map(str::to_owned).to_vec()];
     for one in judged.iter().filter(is_wrong) {
         let act = match one.twin {
             Twin::Guilty => "guilty, not found",
@@ -98,7 +98,7 @@ fn wrong(judged: &[Judged]) -> String {
             clean(&one.skill),
             one.line.to_string(),
             act.to_owned(),
-            list(&one.read),
+            list(&one.forbidden),
             list(&one.violated),
         ]);
     }
