@@ -25,6 +25,7 @@ mod unit;
 mod whole_call;
 mod word;
 
+pub(crate) use clause::unless_asked;
 pub use extract::{DIRECTIVES, extract, merge};
 pub use package::FILE_CAP;
 

@@ -3,7 +3,7 @@
 use super::matching::Matcher;
 use super::run_evidence::RunEvidence;
 use super::{Assessment, Status};
-use crate::directive::{Directive, Modality, Probe};
+use crate::directive::{Directive, Modality, Probe, unless_asked};
 
 /// What a run shows of each directive, in their order. Weights are 0: they depend on other runs.
 ///
@@ -21,7 +21,10 @@ fn assess_one(directive: &Directive, material: &RunEvidence) -> Assessment {
         Modality::Forbidden => matcher.best_outside_comments(material, &directive.subject),
     };
     let instead = || {
-        let others = directive.instead.iter().filter_map(|probe| find(probe, directive, material));
+        let others = directive
+            .instead
+            .iter()
+            .filter_map(|probe| Matcher::new(probe, directive).best_outside_comments(material, ""));
         others.min().or_else(|| matcher.reversed(material))
     };
     let applies =
@@ -32,8 +35,7 @@ fn assess_one(directive: &Directive, material: &RunEvidence) -> Assessment {
         Modality::Forbidden => (Status::Violated, Status::Followed),
     };
     if let Some(at) = probe {
-        let text = &material.place(at).text;
-        let is_certain = directive.modality == Modality::Required || is_situation(directive, text, material);
+        let is_certain = directive.modality == Modality::Required || is_situation(directive, at, material);
         return if is_certain {
             shown(at_probe, at)
         } else {
@@ -51,40 +53,61 @@ fn assess_one(directive: &Directive, material: &RunEvidence) -> Assessment {
     }
 }
 
-/// Words of a place or a time in which something is forbidden that is allowed elsewhere.
-const SITUATIONS: [&str; 14] = [
-    "branch",
-    "deploy",
-    "host",
-    "live",
-    "main",
-    "master",
-    "prod",
-    "protected",
-    "public",
-    "release",
-    "remote",
-    "server",
-    "shared",
-    "trunk",
+/// Words of a place or a time that say nothing about it.
+const PLAIN: [&str; 28] = [
+    "again",
+    "anywhere",
+    "code",
+    "codebase",
+    "directly",
+    "else",
+    "ever",
+    "every",
+    "file",
+    "files",
+    "first",
+    "from",
+    "here",
+    "into",
+    "other",
+    "project",
+    "repo",
+    "repository",
+    "same",
+    "skill",
+    "some",
+    "such",
+    "task",
+    "that",
+    "their",
+    "them",
+    "this",
+    "your",
 ];
 
 /// Whether a run shows that the situation arose in which an act is forbidden. Whether a branch is
-/// shared or a machine in production cannot be told from a command that does not name it.
-fn is_situation(directive: &Directive, act: &str, material: &RunEvidence) -> bool {
+/// shared, a machine in production or a function a callback cannot be told from an act that does not name it.
+fn is_situation(directive: &Directive, at: usize, material: &RunEvidence) -> bool {
     let Some(condition) = &directive.condition else { return true };
     let lower = condition.to_lowercase();
-    let is_clause = ["if ", "when ", "unless ", "while ", "whenever ", "once "];
+    if lower.starts_with("unless ") && unless_asked(&format!(" {lower}")) {
+        return !material.asks_for(&directive.subject);
+    }
+    let is_clause = ["if ", "when ", "unless ", "while ", "whenever ", "once ", "only "];
     if is_clause.iter().any(|word| lower.starts_with(word)) {
         let applies = directive.applies.as_ref();
-        return applies.is_some_and(|probe| find(probe, directive, material).is_some());
+        return applies.is_some_and(|probe| Matcher::new(probe, directive).is_near(material, at));
     }
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
-    let is_one = |word: &&&str| SITUATIONS.iter().any(|stem| word.starts_with(stem));
-    let mut situations = words.iter().filter(is_one).peekable();
-    let act = act.to_lowercase();
-    situations.peek().is_none()
-        || situations.any(|word| act.split(|c: char| !c.is_alphanumeric()).any(|part| part == *word))
+    let words = lower.split(|c: char| !c.is_alphanumeric()).skip(1);
+    let mut telling = words.filter(|word| word.len() >= 4 && PLAIN.binary_search(word).is_err()).peekable();
+    let act = material.around(at).to_lowercase();
+    // An end such as "-es" or "-ing" may differ.
+    let stem = |word: &str| word[..word.floor_char_boundary((word.len() * 3 / 4).max(4))].to_owned();
+    telling.peek().is_none()
+        || telling.any(|word| {
+            let stem = stem(word);
+            act.split(|c: char| !c.is_alphanumeric()).any(|part| part.starts_with(&stem))
+        })
 }
 
 fn find(probe: &Probe, directive: &Directive, material: &RunEvidence) -> Option<usize> {

@@ -94,6 +94,11 @@ impl Matcher {
         matches!(self, Self::Text(_) | Self::Layout(_))
     }
 
+    /// Whether a place is near another, in what was written or run in one go.
+    pub(super) fn is_near(&self, material: &RunEvidence, at: At) -> bool {
+        self.all(material).any(|found| material.are_near(found, at))
+    }
+
     /// All places, in order; none for sequences.
     fn all<'m>(&'m self, material: &'m RunEvidence) -> impl Iterator<Item = At> + 'm {
         (0..material.lines.len()).filter(move |at| self.matches(material, *at))
@@ -164,7 +169,7 @@ fn only_looks(words: &[String]) -> bool {
     let [first, rest @ ..] = assay_syntax::shell::program(&plain) else { return false };
     let program = program_name(first);
     let subcommand = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-    let is_search = program == "git" && ["grep", "log", "show", "diff", "blame"].contains(&subcommand);
+    let is_search = program == "git" && subcommand == "grep";
     let manages = [
         "apt", "apt-get", "brew", "bun", "cargo", "gem", "npm", "pip", "pip3", "pnpm", "poetry", "uv", "yarn",
     ];

@@ -10,7 +10,11 @@ use assay_trace::{Source, Step, Trajectory, carries};
 use super::Location;
 use super::call::{Piece, cut, pieces};
 use super::left::Left;
+use super::matching::is_comment;
 use crate::evidence::{Manner, SkillText};
+
+/// How many lines apart an act and the situation of it may stand.
+const NEAR: usize = 3;
 
 /// Most lines of a run that are kept.
 const LINES: usize = 200_000;
@@ -60,6 +64,8 @@ pub struct RunEvidence {
     inputs: String,
     /// Lines of the agent's messages, each with its `step_id`. No status is read from them.
     pub(super) said: Vec<(usize, String)>,
+    /// What the user asked for, in lower case.
+    asked: String,
     blocks: usize,
 }
 
@@ -88,7 +94,9 @@ impl RunEvidence {
             skills.iter().map(|skill| skill.slug()).filter(|slug| !slug.is_empty()).collect();
         slugs.sort();
         slugs.dedup();
-        let mut made = Self::default();
+        let users = trajectory.steps.iter().filter(|step| step.source == Source::User);
+        let asked = users.map(|step| cut(&step.message).to_lowercase()).collect::<Vec<_>>().join("\n");
+        let mut made = Self { asked, ..Self::default() };
         let mut reading = true;
         let agent = || trajectory.steps.iter().filter(|step| step.source == Source::Agent);
         let mut own_files = BTreeSet::new();
@@ -113,6 +121,28 @@ impl RunEvidence {
     /// What the agent saw of its workspace before it wrote anything.
     pub fn inputs(&self) -> &str {
         &self.inputs
+    }
+
+    /// Whether the user named something, by one of its words.
+    pub(super) fn asks_for(&self, subject: &str) -> bool {
+        let subject = subject.to_lowercase();
+        let words = subject.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= 3);
+        words.into_iter().any(|word| self.asked.contains(word))
+    }
+
+    /// Whether two lines were written or run in one go, at most [`NEAR`] lines apart.
+    pub(super) fn are_near(&self, one: usize, other: usize) -> bool {
+        let place = |at: usize| (self.lines[at].step, self.lines[at].block);
+        one.abs_diff(other) <= NEAR && place(one) == place(other)
+    }
+
+    /// A line with those near it that are no comments, and the path of its file.
+    pub(super) fn around(&self, at: usize) -> String {
+        let near = (at.saturating_sub(NEAR)..self.lines.len()).take(2 * NEAR + 1);
+        let near =
+            near.filter(|other| self.are_near(at, *other)).map(|other| self.lines[other].text.as_str());
+        let path = self.lines[at].file.map(|file| self.files[file].as_str()).unwrap_or_default();
+        near.filter(|text| !is_comment(text)).chain([path]).collect::<Vec<_>>().join("\n")
     }
 
     /// A line as a place in the run.

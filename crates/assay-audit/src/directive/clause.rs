@@ -221,6 +221,7 @@ fn turns(text: &str, offset: usize) -> Vec<(usize, Stance)> {
                 let exempt = stance == Stance::Forbidden && EXEMPT.iter().any(|word| after.starts_with(word));
                 // "never X without Y", "do not X unless Y": X may be done.
                 let qualified = stance == Stance::Forbidden
+                    && !unless_asked(clause(after))
                     && [
                         " unless ",
                         " without ",
@@ -306,6 +307,33 @@ pub(super) fn takes_back(masked: &str) -> bool {
             matches!(pronoun, "it" | "them" | "these" | "those" | "either" | "this")
                 && (ends || rest.len() == pronoun.len())
         })
+}
+
+/// Whether a clause makes an exception only for what the user asks for.
+pub(crate) fn unless_asked(clause: &str) -> bool {
+    const ASKED: [&str; 14] = [
+        "asked",
+        "asks",
+        "ask ",
+        "approv",
+        "being told",
+        "confirm",
+        "consent",
+        "explicit",
+        "instructed",
+        "permission",
+        "request",
+        "user says",
+        "user tells",
+        "user wants",
+    ];
+    [" unless ", " without "].iter().filter_map(|word| clause.split_once(word)).any(|(before, rest)| {
+        let exception = &rest[..rest.find([',', ';', '(', '—']).unwrap_or(rest.len())];
+        // "without X unless asked" allows X.
+        !before.contains(" unless ")
+            && ASKED.iter().any(|word| exception.contains(word))
+            && !exception.contains('`')
+    })
 }
 
 /// The rest of a clause.

@@ -600,13 +600,14 @@ impl Reader<'_> {
             // Far from its verb a name is a detail of what is forbidden.
             Stance::Forbidden if self.sentence.distance(range) > OBJECT && !self.joins(range) => return None,
             // "Do not mix `a` and `b`": each alone may be done.
-            Stance::Forbidden if self.is_combined(range) => return None,
+            Stance::Forbidden if self.is_combined(range) || self.is_no_act() => return None,
             Stance::Forbidden => Modality::Forbidden,
             // A preference is no prohibition.
             Stance::Demanded if self.is_second_choice(range) => return None,
             Stance::Demanded if self.taken_back || self.is_taken_back(range) => Modality::Forbidden,
             // Below "Don't", what follows the first sentence explains it.
             Stance::Demanded if self.context.forbidden && !self.leads && !self.turned(range) => return None,
+            Stance::Demanded if self.context.forbidden && self.is_excepted(range) => return None,
             // Below "Don't", what is said to be better comes after "use" or an arrow.
             Stance::Demanded if self.context.forbidden && !self.turned(range) => Modality::Forbidden,
             Stance::Demanded => Modality::Required,
@@ -645,10 +646,48 @@ impl Reader<'_> {
         let rest = self.text.text.get(range.end..end)?;
         let start = rest.len() - rest.trim_start_matches(['"', '”', '\'', ' ']).len();
         let clause = &rest[start..];
-        let opens = ["on ", "in ", "during ", "inside ", "within ", "from ", "against ", "outside ", "for "];
+        let opens =
+            ["on ", "in ", "into ", "during ", "inside ", "within ", "from ", "against ", "outside ", "for "];
         let stop = clause.find([',', '.', ';', ':', '(', ')', '—', '\n']).unwrap_or(clause.len());
-        let found = opens.iter().any(|word| clause.starts_with(word)) && stop > 4;
-        found.then(|| clause[..stop].trim().to_owned())
+        let clause = &clause[..stop];
+        // Words may stand between: "`a` values into tables".
+        let inner =
+            || opens[2..6].iter().filter_map(|word| clause.find(&format!(" {word}"))).min().map(|at| at + 1);
+        let start = if opens.iter().any(|word| clause.starts_with(word)) { Some(0) } else { inner() };
+        start.filter(|start| stop > start + 4).map(|start| clause[start..].trim().to_owned())
+    }
+
+    /// Whether the clause makes an exception: "`x` without `y`".
+    fn is_excepted(&self, range: &Range<usize>) -> bool {
+        let (_, after) = self.sentence.around(range);
+        [" without ", " unless ", " except ", " outside "].iter().any(|word| clause_of(after).contains(word))
+    }
+
+    /// Whether what is forbidden is a thought, or waiting: naming something is no breach of it.
+    fn is_no_act(&self) -> bool {
+        const THOUGHTS: [&str; 17] = [
+            "assume",
+            "believe",
+            "claim",
+            "confuse",
+            "depend on",
+            "expect",
+            "guess",
+            "imply",
+            "infer",
+            "poll",
+            "rely on",
+            "stop at",
+            "suggest that",
+            "think",
+            "treat",
+            "trust",
+            "wait",
+        ];
+        let masked = self.sentence.masked();
+        ["never ", "do not ", "don't ", "don’t ", "must not ", "should not ", "avoid "].iter().any(|word| {
+            masked.split(word).skip(1).any(|rest| THOUGHTS.iter().any(|verb| rest.starts_with(verb)))
+        })
     }
 
     /// Whether only several things together are forbidden.
@@ -700,6 +739,19 @@ pub(super) fn forbidden(unit: Unit, before: &str, after: &str) -> Option<Unit> {
     if unit.kind == Kind::File {
         return Some(unchanged(unit, before));
     }
+    // "Never edit `.sty` files": whatever the file's name.
+    let is_extension = unit
+        .subject
+        .strip_prefix('.')
+        .is_some_and(|rest| (1..=5).contains(&rest.len()) && rest.chars().all(|c| c.is_ascii_lowercase()));
+    let changes = ["write ", "edit", "modif", "change", "create ", "touch", "add "];
+    if is_extension && changes.iter().any(|verb| before.contains(verb)) {
+        let name = regex_syntax::escape(&unit.subject);
+        let pattern = format!(
+            r#"(?:>>?\s*["']?|\b(?:sed\s+-i|tee|mv|cp|patch)\b[^\n>]*)\S*{name}(?:["'\s;&|)]|$)|^\S*{name}$"#
+        );
+        return Some(Unit::layout(Kind::File, &unit.subject, pattern));
+    }
     let everyday = unit.kind == Kind::Literal && unit.subject.chars().all(|c| c.is_ascii_alphabetic());
     let everyday = everyday && !shape(&unit.subject) && matches!(unit.probe, Probe::Layout(_));
     let call = matches!(&unit.probe, Probe::Layout(pattern) if pattern.ends_with(r"\("));
@@ -713,31 +765,39 @@ pub(super) fn forbidden(unit: Unit, before: &str, after: &str) -> Option<Unit> {
     let verb = lead.rsplit(' ').next().unwrap_or_default();
     let name = regex_syntax::escape(&unit.subject);
     let pattern = format!(r"\b{name}\(|\b(?:import|from|require\(.)\s*{name}\b");
-    ["use", "using", "call", "calling", "import", "invoke", "avoid", "not", "of", "than", "over"]
-        .contains(&verb)
-        .max(condemned)
-        .then(|| Unit::layout(Kind::Literal, &unit.subject, pattern))
+    [
+        "use", "using", "call", "calling", "import", "invoke", "avoid", "not", "of", "than", "over", "for",
+        "to", "on",
+    ]
+    .contains(&verb)
+    .max(condemned)
+    .then(|| Unit::layout(Kind::Literal, &unit.subject, pattern))
 }
 
 /// A file that is not to be changed, or not to be removed: reading it is no violation.
 fn unchanged(unit: Unit, before: &str) -> Unit {
     let has = |verbs: &[&str]| verbs.iter().any(|verb| before.contains(verb));
     let name = match &unit.probe {
-        Probe::Text(name) => regex_syntax::escape(name),
+        Probe::Text(name) => regex_syntax::escape(name.trim_end_matches('/')),
         _ => return unit,
     };
+    // What is in a folder belongs to it.
+    let end = if unit.subject.ends_with('/') { r"(?:/|\s|$)" } else { r#"(?:["'\s;&|)]|$)"# };
     if has(&["commit ", "git add ", "stage ", "check in "]) {
-        let pattern = format!(r"\bgit\s+(?:add|commit|stage)\b[^\n]*{name}");
+        let pattern = format!(r"\bgit\s+(?:add|commit|stage)\b[^\n]*[\s/]{name}{end}");
         Unit::layout(Kind::File, &unit.subject, pattern)
     } else if has(&["delete ", "remove ", "rename ", "move "]) {
-        let pattern = format!(r"\b(?:rm|mv|unlink)\b[^\n]*{name}");
+        let pattern = format!(r"\b(?:rm|mv|unlink)\b[^\n]*{name}{end}");
         Unit::layout(Kind::File, &unit.subject, pattern)
-    } else if has(&["read ", "open ", "load ", "import ", "use ", "list ", "source "]) {
+    } else if has(&[
+        "read ", "open ", "load ", "import ", "use ", "list ", "call ", "run ", "execute ", "invoke ",
+        "display ", "print ",
+    ]) {
         unit
     } else {
         // A redirection or a command that changes it, or the path of a file that was written.
-        let changes = r"(?:>|\bsed\s+-i|\b(?:tee|rm|mv|cp|truncate|patch)\b)";
-        let pattern = format!(r"{changes}[^\n]*{name}|^\S*{name}$");
+        let changes = r#"(?:>>?\s*["']?\S*|\b(?:sed\s+-i|tee|rm|mv|cp|truncate|patch)\b[^\n>]*)"#;
+        let pattern = format!(r"{changes}\b?{name}{end}|(?:^|/){name}(?:/\S*)?$");
         Unit::layout(Kind::File, &unit.subject, pattern)
     }
 }

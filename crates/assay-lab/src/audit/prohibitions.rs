@@ -151,9 +151,12 @@ pub fn judge_act(labelled: &LabelledAct, skill_md: &str) -> Judged {
     let assessed = assess(&directives, &evidence);
     let (mut forbidden, mut required) = (Vec::new(), Vec::new());
     let (mut violated, mut elsewhere) = (Vec::new(), Vec::new());
+    let text = skill_md.lines().nth(labelled.line.saturating_sub(1)).unwrap_or_default();
     for (directive, found) in directives.iter().zip(&assessed) {
         let is_violated = found.status == Status::Violated;
-        if directive.line == labelled.line {
+        // A subject that is forbidden in several lines counts once, at the first.
+        let repeats = directive.modality == Modality::Forbidden && text.contains(&directive.subject);
+        if directive.line == labelled.line || repeats {
             let read = match directive.modality {
                 Modality::Required => &mut required,
                 Modality::Forbidden => &mut forbidden,
