@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -177,8 +178,25 @@ pub fn stats(
     reader: Option<&'static dyn Reader>,
     skills: &[OfferedSkill<'_>],
 ) -> Result<Vec<Stats>, TraceError> {
+    count_sessions(name, skills, |sink| read::stream(input, name, reader, sink))
+}
+
+/// Counts the sessions of a file as it is read.
+fn stats_of_file(
+    path: &Path,
+    reader: Option<&'static dyn Reader>,
+    skills: &[OfferedSkill<'_>],
+) -> Result<Vec<Stats>, TraceError> {
+    count_sessions(&path.display().to_string(), skills, |sink| read::stream_file(path, reader, sink))
+}
+
+fn count_sessions(
+    name: &str,
+    skills: &[OfferedSkill<'_>],
+    read: impl FnOnce(&mut dyn Sink) -> Result<Vec<Streamed>, TraceError>,
+) -> Result<Vec<Stats>, TraceError> {
     let mut counters = Counters { skills, sessions: Vec::new() };
-    let streamed = read::stream(input, name, reader, &mut counters)?;
+    let streamed = read(&mut counters)?;
     let count = streamed.len();
     let mut counters = counters.sessions.into_iter();
     let mut all = Vec::new();
@@ -203,11 +221,9 @@ pub fn stats_of(
         let transcripts = read::read_all(source, reader)?;
         return Ok(transcripts.into_iter().map(|one| of_transcript(one, &name, skills)).collect());
     }
-    let mut all = stats(read::open(&source.path)?, &name, reader, skills)?;
+    let mut all = stats_of_file(&source.path, reader, skills)?;
     for beside in &source.beside {
-        let inner =
-            read::open(beside).and_then(|input| stats(input, &beside.display().to_string(), None, &[]));
-        let inner = match inner {
+        let inner = match stats_of_file(beside, None, &[]) {
             Ok(inner) => inner,
             Err(error) => {
                 if let Some(first) = all.first_mut() {

@@ -7,7 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use super::builder::Builder;
-use super::reader::{Decoder, Reader};
+use super::marks::{Mark, Need};
+use super::reader::{Decoder, Reader, Shape};
 use crate::{Source, Trajectory};
 
 /// `trajectory.json`.
@@ -18,14 +19,12 @@ impl Reader for Document {
         "atif"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        let version = record.get("schema_version").and_then(Value::as_str);
-        version.is_some_and(|version| version.starts_with("ATIF-v1."))
-            && record.get("steps").is_some_and(Value::is_array)
+    fn marks(&self) -> &'static [Mark] {
+        &[&[Need::Begins("/schema_version", "ATIF-v1."), Need::List("/steps")]]
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use super::claude_code;
-use super::reader::{Decoder, DocumentDecoder, Reader};
+use super::marks::{Mark, Need};
+use super::reader::{Decoder, DocumentDecoder, Reader, Shape};
 use super::text::{function_call, join, list, mark_error, object, parsed, shell_call, text_of, word};
 use crate::usage::KnownUsage;
 use crate::{ObservationResult, Source, ToolCall};
@@ -13,8 +14,11 @@ use crate::{ObservationResult, Source, ToolCall};
 /// A list of messages.
 pub(crate) struct Document;
 
-/// Who can speak in a list of messages.
-const ROLES: [&str; 7] = ["system", "developer", "user", "assistant", "tool", "function", "exit"];
+/// What each message has.
+const MESSAGE: &[Need] = &[
+    Need::Word("/role", &["system", "developer", "user", "assistant", "tool", "function", "exit"]),
+    Need::Any(&[Need::Has("/content"), Need::Has("/tool_calls")]),
+];
 
 fn messages_of(document: &Value) -> Option<&Vec<Value>> {
     document.as_array().or_else(|| document.get("messages")?.as_array())
@@ -25,16 +29,15 @@ impl Reader for Document {
         "messages"
     }
 
-    fn claims(&self, document: &Value) -> bool {
-        let is_message = |message: &Value| {
-            word(message, "role").is_some_and(|role| ROLES.contains(&role))
-                && (message.get("content").is_some() || message.get("tool_calls").is_some())
-        };
-        messages_of(document).is_some_and(|messages| !messages.is_empty() && messages.iter().all(is_message))
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[Need::Each("", MESSAGE)],
+            &[Need::Each("/messages", MESSAGE), Need::NotBegin("/trajectory_format", "mini-swe-agent")],
+        ]
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

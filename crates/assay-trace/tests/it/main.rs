@@ -7,6 +7,7 @@
 
 mod agents;
 mod bounds;
+mod databases;
 mod forks;
 mod formats;
 mod fuzz;
