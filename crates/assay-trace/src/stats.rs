@@ -36,8 +36,11 @@ pub struct Stats {
     pub turns: usize,
     /// Its calls, and those of its sub-agents.
     pub calls: usize,
-    /// Calls marked as failed in the log.
-    pub failed_calls: usize,
+    /// Calls marked as failed in the log; `None` if its format does not show which calls failed.
+    pub failed_calls: Option<usize>,
+    /// Those that are known to have failed, if it is not known of all calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_calls_at_least: Option<usize>,
     /// Calls by tool.
     pub tools: BTreeMap<String, usize>,
     /// Agents that it started.
@@ -342,6 +345,7 @@ impl<'a> Counter<'a> {
         let head = streamed.head;
         let times = head.times;
         let hidden = head.hidden;
+        let hides_failures = hidden.failures && self.calls > 0;
         let followed = self.followers.into_iter().map(|follower| {
             let (body, contamination) = (follower.ingestion(), follower.contamination());
             let exposure = follower.finish();
@@ -390,7 +394,8 @@ impl<'a> Counter<'a> {
             steps: self.steps,
             turns: self.turns,
             calls: self.calls,
-            failed_calls: self.failed,
+            failed_calls: (!hides_failures).then_some(self.failed),
+            failed_calls_at_least: Some(self.failed).filter(|count| hides_failures && *count > 0),
             tools: self.tools,
             sub_agents: self.lanes.len(),
             started_at: times.map(|(first, _)| first),
@@ -446,7 +451,10 @@ impl Stats {
     /// Adds a sub-agent's usage from a separate log file.
     fn add_sub_agent(&mut self, inner: Self) {
         self.calls += inner.calls;
-        self.failed_calls += inner.failed_calls;
+        let failed = [&*self, &inner].map(|one| (one.failed_calls, one.failed_calls_at_least));
+        let least = failed.iter().map(|(all, least)| all.or(*least).unwrap_or_default()).sum();
+        self.failed_calls = failed.iter().all(|(all, _)| all.is_some()).then_some(least);
+        self.failed_calls_at_least = Some(least).filter(|least| self.failed_calls.is_none() && *least > 0);
         for (tool, count) in inner.tools {
             *self.tools.entry(tool).or_default() += count;
         }

@@ -408,7 +408,8 @@ impl Decoder for Log {
     fn end(&mut self, out: &mut Builder) {
         // Qwen Code prints what a person is shown of a skill, not what the model got.
         let is_qwen = out.head.agent.name != self.name;
-        out.head.hidden = Hidden { listing: !self.shown.listing, results: self.is_stream && is_qwen };
+        out.head.hidden =
+            Hidden { listing: !self.shown.listing, results: self.is_stream && is_qwen, failures: false };
         if self.is_stream {
             std::mem::take(&mut self.runs).finish(out);
         }

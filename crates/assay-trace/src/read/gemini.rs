@@ -289,7 +289,7 @@ impl Decoder for StreamLog {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        out.head.hidden = Hidden { listing: true, results: true };
+        out.head.hidden = Hidden { listing: true, results: true, failures: false };
         if !self.models.is_empty() {
             out.head.models = Some(std::mem::take(&mut self.models));
         }

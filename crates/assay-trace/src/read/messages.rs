@@ -7,7 +7,7 @@ use super::builder::Builder;
 use super::claude_code;
 use super::marks::{Mark, Need};
 use super::reader::{Decoder, DocumentDecoder, Reader, Shape};
-use super::text::{function_call, join, list, mark_error, object, parsed, shell_call, text_of, word};
+use super::text::{function_call, join, list, mark_error, parsed, shell_call, text_of, word};
 use crate::usage::KnownUsage;
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -102,13 +102,18 @@ pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Bui
                 }
             }
             "tool" | "function" => {
-                let id = word(message, "tool_call_id").or(word(message, "name")).unwrap_or_default();
-                out.result(None, id, observation_of(extra, text), time);
+                let answered = parted_results(message, time.as_ref(), out);
+                let names = ["tool_call_id", "name", "function"];
+                let id = names.into_iter().find_map(|key| word(message, key)).unwrap_or_default();
+                if !answered {
+                    let result = observation_of(extra, text);
+                    give_result(id, mark_failure(message, result), time, out);
+                }
             }
             "user" => {
                 let answered = results(message, time.as_ref(), out);
                 match asked.take() {
-                    Some(id) => out.result(None, &id, observation_of(extra, text), time),
+                    Some(id) => give_result(&id, observation_of(extra, text), time, out),
                     None if text.is_empty() && answered => {}
                     None => {
                         out.add_message(None, Source::User, text, time);
@@ -133,7 +138,13 @@ fn spoken(content: &Value) -> Option<String> {
         let kind = word(part, "type").unwrap_or_default();
         if !matches!(
             kind,
-            "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "tool-call" | "tool-result"
+            "tool_use"
+                | "tool_result"
+                | "thinking"
+                | "redacted_thinking"
+                | "reasoning"
+                | "tool-call"
+                | "tool-result"
         ) {
             join(&mut text, &super::text::part_text(part));
         }
@@ -147,7 +158,13 @@ fn blocks<'v>(message: &'v Value, kind: &'static str) -> impl Iterator<Item = &'
 }
 
 fn thoughts(message: &Value) -> Option<String> {
-    let all: Vec<&str> = blocks(message, "thinking").filter_map(|block| word(block, "thinking")).collect();
+    // Inspect calls them reasoning, and the AI SDK has their text under `text`.
+    let reasoning = blocks(message, "reasoning").filter_map(|block| {
+        let texts = ["reasoning", "text", "summary"].into_iter().filter_map(|key| word(block, key));
+        texts.into_iter().find(|text| !text.is_empty())
+    });
+    let thinking = blocks(message, "thinking").filter_map(|block| word(block, "thinking"));
+    let all: Vec<&str> = thinking.chain(reasoning).collect();
     (!all.is_empty()).then(|| all.join("\n"))
 }
 
@@ -180,9 +197,25 @@ fn calls(message: &Value, text: &str, key: &str, has_commands: bool, out: &mut B
         let call = ToolCall::new(
             word(block, "id").unwrap_or_default(),
             word(block, "name").unwrap_or_default(),
-            object(block.get("input").cloned().unwrap_or_default()),
+            parsed(block.get("input").or(block.get("arguments")).unwrap_or(&Value::Null)),
         );
+        let id = call.tool_call_id.clone();
         out.call(None, Some(key), call);
+        // A call that the provider executed has its result in itself.
+        if block.get("result").is_some() || block.get("error").is_some_and(|error| !error.is_null()) {
+            let given = block.get("result").and_then(text_of);
+            give_result(&id, failed_or(block, given.unwrap_or_default()), None, out);
+        }
+    }
+    for block in blocks(message, "tool-call") {
+        any = true;
+        let arguments = block.get("input").or(block.get("args")).unwrap_or(&Value::Null);
+        let (id, name) = (word(block, "toolCallId"), word(block, "toolName"));
+        out.call(
+            None,
+            Some(key),
+            ToolCall::new(id.unwrap_or_default(), name.unwrap_or_default(), parsed(arguments)),
+        );
     }
     if let Some(function) = message.get("function_call").filter(|function| !any && function.is_object()) {
         let name = word(function, "name").unwrap_or_default();
@@ -195,6 +228,61 @@ fn calls(message: &Value, text: &str, key: &str, has_commands: bool, out: &mut B
     let command = command(text).filter(|_| has_commands && !any)?;
     out.call(None, Some(key), shell_call(key, command));
     Some(key.to_owned())
+}
+
+/// Adds a result. One that does not say whether its call failed hides it.
+fn give_result(id: &str, result: ObservationResult, time: Option<String>, out: &mut Builder) {
+    out.head.hidden.failures |= result.failed().is_none();
+    out.result(None, id, result, time);
+}
+
+/// Results in the AI SDK's shape, several in a message; whether there were any.
+fn parted_results(message: &Value, time: Option<&String>, out: &mut Builder) -> bool {
+    let mut any = false;
+    for block in blocks(message, "tool-result") {
+        any = true;
+        let output = block.get("output").or(block.get("result")).unwrap_or(&Value::Null);
+        let value = output.get("value").unwrap_or(output);
+        let mut result = ObservationResult::new(Some(text_of(value).unwrap_or_else(|| value.to_string())));
+        mark_error(&mut result, block.get("isError"));
+        if word(output, "type").is_some_and(|kind| kind.starts_with("error")) {
+            result.extra.insert("is_error".to_owned(), true.into());
+        }
+        give_result(word(block, "toolCallId").unwrap_or_default(), result, time.cloned(), out);
+    }
+    any
+}
+
+/// A result with what its message says of its failure: Inspect has an `error` with a message,
+/// LangChain a `status`.
+fn mark_failure(message: &Value, result: ObservationResult) -> ObservationResult {
+    let text = result.content.clone().unwrap_or_default();
+    let mut marked = failed_or(message, text);
+    for (key, value) in result.extra {
+        marked.extra.entry(key).or_insert(value);
+    }
+    mark_error(&mut marked, message.get("is_error"));
+    match word(message, "status") {
+        Some("error") => drop(marked.extra.insert("is_error".to_owned(), true.into())),
+        Some("success") => drop(marked.extra.insert("is_error".to_owned(), false.into())),
+        _ => {}
+    }
+    marked
+}
+
+/// A result that failed if it has an error, whose text the model saw. Without one it is unknown
+/// whether the call failed.
+fn failed_or(given: &Value, mut text: String) -> ObservationResult {
+    let error = given.get("error").filter(|error| !error.is_null());
+    let said = error.and_then(|error| error.as_str().or(word(error, "message"))).unwrap_or_default();
+    if !text.contains(said) {
+        join(&mut text, said);
+    }
+    let mut result = ObservationResult::new(Some(text));
+    if error.is_some() {
+        result.extra.insert("is_error".to_owned(), true.into());
+    }
+    result
 }
 
 /// Results in Anthropic's shape; whether there were any.

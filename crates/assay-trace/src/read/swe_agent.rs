@@ -66,6 +66,7 @@ fn read(document: &Value, out: &mut Builder) {
     }
     let history: Vec<&Value> = list(document, "history").iter().filter(|one| !is_shown(one)).collect();
     let steps = list(document, "trajectory");
+    out.head.hidden.failures = true;
     out.head.hidden.listing = !history.iter().any(|one| word(one, "role") == Some("system"));
     if steps.is_empty() {
         read_history(&history, out);
