@@ -14,13 +14,14 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tempfile::TempDir;
 
-use super::LINE_CAP;
-
 /// How a database begins: sqlite.org/fileformat.html, 1.3.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// How the journal of a transaction begins that was not finished: ibidem, 3.
 const JOURNAL: &[u8] = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+
+/// Longer values are passed over, in bytes.
+pub(super) const VALUE_CAP: usize = 32 << 20;
 
 /// A larger database is not copied, in bytes, its write-ahead log included.
 const COPY_CAP: u64 = 4 << 30;
@@ -188,7 +189,7 @@ impl Opened {
         }
         for (limit, most) in [
             // A longer value is left out, which needs its length and not the value.
-            (Limit::SQLITE_LIMIT_LENGTH, i32::try_from(LINE_CAP).unwrap_or(i32::MAX)),
+            (Limit::SQLITE_LIMIT_LENGTH, i32::try_from(VALUE_CAP).unwrap_or(i32::MAX)),
             (Limit::SQLITE_LIMIT_SQL_LENGTH, SQL_CAP),
             (Limit::SQLITE_LIMIT_ATTACHED, 0),
         ] {
@@ -222,7 +223,7 @@ impl Opened {
         }
         // Names of tables are constants here.
         let statement = self.connection.prepare(&format!("SELECT * FROM \"{table}\" LIMIT 0"))?;
-        Ok(statement.column_names().into_iter().map(str::to_owned).collect())
+        Ok(statement.column_names().map(str::to_owned).collect())
     }
 }
 

@@ -93,10 +93,8 @@ impl Need {
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `/message/content` is written as `message.content`.
-        let name = |place: &str| match place.trim_start_matches('/').replace('/', ".") {
-            name if name.is_empty() => "the document".to_owned(),
-            name => format!("`{name}`"),
-        };
+        let name = |place: &str| format!("`{}`", place.trim_start_matches('/').replace('/', "."));
+        let of = |place: &str| if place.is_empty() { String::new() } else { format!(" of {}", name(place)) };
         let all = |needs: &[Self]| needs.iter().map(Self::to_string).collect::<Vec<_>>().join(" and ");
         match self {
             Self::Has(place) => write!(f, "{}", name(place)),
@@ -104,12 +102,12 @@ impl fmt::Display for Need {
             Self::Text(place) => write!(f, "text {}", name(place)),
             Self::NotBegin(place, start) => write!(f, "{} does not begin with `{start}`", name(place)),
             Self::Begins(place, start) => write!(f, "{} begins with `{start}`", name(place)),
-            Self::Word(place, words) => write!(f, "{} is `{}`", name(place), words.join("` or `")),
+            Self::Word(place, words) => write!(f, "{} = `{}`", name(place), words.join("`/`")),
             Self::Number(place) => write!(f, "number {}", name(place)),
             Self::Object(place) => write!(f, "object {}", name(place)),
             Self::List(place) => write!(f, "list {}", name(place)),
-            Self::First(place, needs) => write!(f, "the first of {} has {}", name(place), all(needs)),
-            Self::Each(place, needs) => write!(f, "each of {} has {}", name(place), all(needs)),
+            Self::First(place, needs) => write!(f, "the first item{} has {}", of(place), all(needs)),
+            Self::Each(place, needs) => write!(f, "each item{} has {}", of(place), all(needs)),
             Self::Any(needs) => {
                 let needs: Vec<String> = needs.iter().map(Self::to_string).collect();
                 write!(f, "({})", needs.join(" or "))

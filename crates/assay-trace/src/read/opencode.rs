@@ -109,9 +109,12 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
             }
             let content = word(state, "output").or(word(state, "error")).map(str::to_owned);
             let mut result = ObservationResult::new(content);
-            result.extra.insert("is_error".to_owned(), (status == Some("error")).into());
-            if let Some(exit) = state.pointer("/metadata/exit").filter(|exit| exit.is_i64()) {
-                result.extra.insert("exit_code".to_owned(), exit.clone());
+            // A command that ends with another status than 0 is completed here.
+            let exit = state.pointer("/metadata/exit").and_then(Value::as_i64);
+            let has_failed = status == Some("error") || exit.is_some_and(|exit| exit != 0);
+            result.extra.insert("is_error".to_owned(), has_failed.into());
+            if let Some(exit) = exit {
+                result.extra.insert("exit_code".to_owned(), exit.into());
             }
             out.result(lane, id, result, time);
         }

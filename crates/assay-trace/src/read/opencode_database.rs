@@ -9,9 +9,8 @@ use rusqlite::Statement;
 use rusqlite::types::ValueRef;
 use serde_json::Value;
 
-use super::LINE_CAP;
 use super::builder::{Builder, InheritedPrefix, Sink};
-use super::database::{DatabaseProblem, Opened};
+use super::database::{DatabaseProblem, Opened, VALUE_CAP};
 use super::marks::{Mark, Need};
 use super::opencode;
 use super::reader::{Decoder, DocumentDecoder, Reader, Shape};
@@ -62,7 +61,7 @@ pub(super) fn missing_tables(database: &Opened) -> Vec<&'static str> {
 }
 
 /// A session's row.
-struct Session {
+struct SessionRow {
     id: String,
     parent: Option<String>,
     version: Option<String>,
@@ -71,7 +70,7 @@ struct Session {
 }
 
 /// A message's row, without its content.
-struct Message {
+struct MessageRow {
     id: String,
     session: usize,
     created: i64,
@@ -105,7 +104,7 @@ pub(super) fn read_sessions(
     for (at, message) in messages.iter().enumerate() {
         by_root.entry(roots[message.session]).or_default().push(at);
     }
-    let mut contents = Contents::prepare(database)?;
+    let mut contents = RowContents::prepare(database)?;
     let mut all = Vec::new();
     for (root, members) in by_root {
         let mut out = Builder::default();
@@ -168,7 +167,7 @@ fn number(value: ValueRef<'_>) -> i64 {
 }
 
 /// The sessions in the order in which they began.
-fn list_sessions(database: &Opened) -> Result<Vec<Session>, DatabaseProblem> {
+fn list_sessions(database: &Opened) -> Result<Vec<SessionRow>, DatabaseProblem> {
     let columns = database.columns("session")?;
     let [parent, version, created] =
         ["parent_id", "version", "time_created"].map(|name| column(&columns, name));
@@ -182,13 +181,16 @@ fn list_sessions(database: &Opened) -> Result<Vec<Session>, DatabaseProblem> {
         }
         let Some(id) = text(row.get_ref(0)?).filter(|id| known.insert(id.clone())) else { continue };
         let (parent, version) = (text(row.get_ref(1)?), text(row.get_ref(2)?));
-        found.push(Session { id, parent, version, created: number(row.get_ref(3)?) });
+        found.push(SessionRow { id, parent, version, created: number(row.get_ref(3)?) });
     }
     Ok(found)
 }
 
 /// The messages in the order in which they were made. A session that has no row is added.
-fn list_messages(database: &Opened, sessions: &mut Vec<Session>) -> Result<Vec<Message>, DatabaseProblem> {
+fn list_messages(
+    database: &Opened,
+    sessions: &mut Vec<SessionRow>,
+) -> Result<Vec<MessageRow>, DatabaseProblem> {
     let columns = database.columns("message")?;
     let created = column(&columns, "time_created");
     let sql = format!("SELECT rowid, id, session_id, {created} FROM message ORDER BY {created}, id");
@@ -209,17 +211,17 @@ fn list_messages(database: &Opened, sessions: &mut Vec<Session>) -> Result<Vec<M
             if sessions.len() == MOST_SESSIONS {
                 return Err(DatabaseProblem::TooManyRows { table: "session", most: MOST_SESSIONS });
             }
-            sessions.push(Session { id: name.clone(), parent: None, version: None, created });
+            sessions.push(SessionRow { id: name.clone(), parent: None, version: None, created });
             places.insert(name, sessions.len() - 1);
             sessions.len() - 1
         };
-        found.push(Message { id: id.unwrap_or_default(), session, created, row: number(row.get_ref(0)?) });
+        found.push(MessageRow { id: id.unwrap_or_default(), session, created, row: number(row.get_ref(0)?) });
     }
     Ok(found)
 }
 
 /// The rows of each message's parts in their order, and how many parts are of no message.
-fn list_parts(database: &Opened, messages: &[Message]) -> Result<(Vec<Vec<i64>>, usize), DatabaseProblem> {
+fn list_parts(database: &Opened, messages: &[MessageRow]) -> Result<(Vec<Vec<i64>>, usize), DatabaseProblem> {
     let places: HashMap<&str, usize> =
         messages.iter().enumerate().map(|(at, message)| (message.id.as_str(), at)).collect();
     let mut statement =
@@ -241,7 +243,7 @@ fn list_parts(database: &Opened, messages: &[Message]) -> Result<(Vec<Vec<i64>>,
 
 /// The session to which each one belongs: itself, or the one that started it and was not started by
 /// another.
-fn roots_of(sessions: &[Session]) -> Vec<usize> {
+fn roots_of(sessions: &[SessionRow]) -> Vec<usize> {
     let places: HashMap<&str, usize> =
         sessions.iter().enumerate().map(|(at, session)| (session.id.as_str(), at)).collect();
     let mut roots: Vec<Option<usize>> = vec![None; sessions.len()];
@@ -271,7 +273,10 @@ fn roots_of(sessions: &[Session]) -> Vec<usize> {
 
 /// The messages that a fork has copied, with the session from which it has most of them. A copy gets
 /// a new id and keeps its time, which is before that of the fork.
-fn copied_messages(sessions: &[Session], messages: &[Message]) -> HashMap<usize, (usize, HashSet<usize>)> {
+fn copied_messages(
+    sessions: &[SessionRow],
+    messages: &[MessageRow],
+) -> HashMap<usize, (usize, HashSet<usize>)> {
     let mut by_time: HashMap<i64, Vec<usize>> = HashMap::new();
     for message in messages {
         by_time.entry(message.created).or_default().push(message.session);
@@ -294,17 +299,17 @@ fn copied_messages(sessions: &[Session], messages: &[Message]) -> HashMap<usize,
 }
 
 /// Reads what is in the rows.
-struct Contents<'c> {
+struct RowContents<'c> {
     messages: Statement<'c>,
     parts: Statement<'c>,
 }
 
-impl<'c> Contents<'c> {
+impl<'c> RowContents<'c> {
     fn prepare(database: &'c Opened) -> Result<Self, DatabaseProblem> {
         // The length of a value is known without reading it.
         let prepare = |table: &str| {
             let sql = format!(
-                "SELECT CASE WHEN octet_length(data) < {LINE_CAP} THEN data ELSE octet_length(data) END \
+                "SELECT CASE WHEN octet_length(data) < {VALUE_CAP} THEN data ELSE octet_length(data) END \
                  FROM {table} WHERE rowid = ?1"
             );
             database.connection.prepare(&sql)
@@ -314,7 +319,7 @@ impl<'c> Contents<'c> {
 
     fn read_message(
         &mut self,
-        message: &Message,
+        message: &MessageRow,
         parts: &[i64],
         lane: Option<&str>,
         out: &mut Builder,
@@ -342,10 +347,10 @@ fn content(
     let bytes = match found.get_ref(0)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
         // In place of the value, its length.
-        ValueRef::Integer(length) if usize::try_from(length).is_ok_and(|length| length >= LINE_CAP) => {
+        ValueRef::Integer(length) if usize::try_from(length).is_ok_and(|length| length >= VALUE_CAP) => {
             out.note(
                 "line-too-long",
-                format!("a row of table {table} has more than {LINE_CAP} bytes; skipped"),
+                format!("a row of table {table} has more than {VALUE_CAP} bytes; skipped"),
             );
             return Ok(None);
         }

@@ -18,7 +18,7 @@ pub struct UnsupportedFormat {
 }
 
 /// What a format is recognized by that no reader has.
-struct Known {
+struct KnownFormat {
     format: UnsupportedFormat,
     shape: Shape,
     marks: &'static [Mark],
@@ -27,8 +27,8 @@ struct Known {
 /// What can be read of any agent's session.
 const CONVERT: &str = "it has no reader yet; give it as an ATIF trajectory (--from atif) or as a list of messages (--from messages)";
 
-const KNOWN: [Known; 8] = [
-    Known {
+const KNOWN: [KnownFormat; 8] = [
+    KnownFormat {
         format: UnsupportedFormat { name: "the events of GitHub Copilot CLI", hint: CONVERT },
         shape: Shape::Lines,
         marks: &[
@@ -60,12 +60,12 @@ const KNOWN: [Known; 8] = [
             ],
         ],
     },
-    Known {
+    KnownFormat {
         format: UnsupportedFormat { name: "a session of an old GitHub Copilot CLI", hint: CONVERT },
         shape: Shape::Document,
         marks: &[&[Need::Has("/sessionId"), Need::List("/chatMessages"), Need::List("/timeline")]],
     },
-    Known {
+    KnownFormat {
         format: UnsupportedFormat { name: "the stream of Cursor's agent", hint: CONVERT },
         shape: Shape::Lines,
         marks: &[
@@ -82,7 +82,7 @@ const KNOWN: [Known; 8] = [
             ],
         ],
     },
-    Known {
+    KnownFormat {
         format: UnsupportedFormat { name: "a transcript of Cursor's agent", hint: CONVERT },
         shape: Shape::Lines,
         marks: &[&[
@@ -93,12 +93,12 @@ const KNOWN: [Known; 8] = [
             Need::Lacks("/session_id"),
         ]],
     },
-    Known {
+    KnownFormat {
         format: UnsupportedFormat { name: "a database of Cursor", hint: CONVERT },
         shape: Shape::Database,
         marks: &[&[Need::Table("cursorDiskKV")], &[Need::OnlyTables(&["blobs", "meta"])]],
     },
-    Known {
+    KnownFormat {
         format: UnsupportedFormat { name: "a transcript of Antigravity", hint: CONVERT },
         shape: Shape::Lines,
         marks: &[
@@ -110,7 +110,7 @@ const KNOWN: [Known; 8] = [
             &[Need::Word("/event", &["step_update"]), Need::Number("/step_update/step_index")],
         ],
     },
-    Known {
+    KnownFormat {
         format: UnsupportedFormat {
             name: "a database of Antigravity",
             hint: "it has no reader yet; its steps are also in brain/ID/.system_generated/logs/transcript.jsonl: \
@@ -122,7 +122,7 @@ const KNOWN: [Known; 8] = [
             &[Need::Table("trajectory_meta"), Need::Table("steps")],
         ],
     },
-    Known {
+    KnownFormat {
         format: UnsupportedFormat { name: "the stream of Factory's Droid", hint: CONVERT },
         shape: Shape::Lines,
         // Its first record is that of an old Claude Code.

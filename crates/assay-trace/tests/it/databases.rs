@@ -23,10 +23,10 @@ const SCHEMA: &str = "
     CREATE TABLE project (id text PRIMARY KEY);";
 
 /// A session: its id, its parent, and when it began.
-type Row<'r> = (&'r str, Option<&'r str>, i64);
+pub(crate) type Row<'r> = (&'r str, Option<&'r str>, i64);
 
 /// A message: its id, its session, its content, and its parts with their ids.
-type Said<'r> = (&'r str, &'r str, Value, Vec<(&'r str, Value)>);
+pub(crate) type Said<'r> = (&'r str, &'r str, Value, Vec<(&'r str, Value)>);
 
 fn insert(database: &Connection, sessions: &[Row<'_>], messages: &[Said<'_>]) {
     for (id, parent, created) in sessions {
@@ -42,6 +42,12 @@ fn insert(database: &Connection, sessions: &[Row<'_>], messages: &[Said<'_>]) {
             database.execute(sql, (part, id, session, created, data.to_string())).unwrap();
         }
     }
+}
+
+/// A database as bytes.
+pub(crate) fn file(sessions: &[Row<'_>], messages: &[Said<'_>]) -> Vec<u8> {
+    let lab = Lab::new();
+    fs::read(lab.database(SCHEMA, sessions, messages)).unwrap()
 }
 
 struct Lab(TempDir);
