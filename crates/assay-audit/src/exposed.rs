@@ -47,7 +47,7 @@ impl Exposed {
     /// In a transcript, which is read step by step and not kept.
     pub fn in_file(path: &Path, skill: &OfferedSkill<'_>) -> Result<Self, TraceError> {
         let mut following = Following(Follower::new(skill));
-        read::stream(read::open(path)?, &path.display().to_string(), None, &mut following)?;
+        read::stream_file(path, None, &mut following)?;
         Ok(Self::of(following.0, None).0)
     }
 

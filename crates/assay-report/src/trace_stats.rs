@@ -17,7 +17,7 @@ pub fn trace_stats_text(stats: &Stats, cost: Cost, control: bool, is_priced: boo
     let tools: Vec<String> =
         stats.tools.iter().map(|(tool, count)| format!("{} {count}", clean(tool))).collect();
     let mut text = format!(
-        "{}\n  {} {}{model}, format {}\n  {}, {}, {}, {} failed{}{took}{cost}\n",
+        "{}\n  {} {}{model}, format {}\n  {}, {}, {}, {}{}{took}{cost}\n",
         clean(&session_title(&stats.file, stats.part)),
         clean(&stats.agent.name),
         clean(&stats.agent.version),
@@ -25,7 +25,7 @@ pub fn trace_stats_text(stats: &Stats, cost: Cost, control: bool, is_priced: boo
         counted(stats.steps, "step", "steps"),
         counted(stats.turns, "turn", "turns"),
         counted(stats.calls, "call", "calls"),
-        group_digits(stats.failed_calls),
+        failures(stats),
         if stats.sub_agents > 0 {
             format!(", {}", counted(stats.sub_agents, "sub-agent", "sub-agents"))
         } else {
@@ -78,6 +78,15 @@ pub fn trace_stats_text(stats: &Stats, cost: Cost, control: bool, is_priced: boo
         }
     }
     text
+}
+
+/// How many calls failed, as far as it is known.
+fn failures(stats: &Stats) -> String {
+    match (stats.failed_calls, stats.failed_calls_at_least) {
+        (Some(count), _) => format!("{} failed", group_digits(count)),
+        (None, Some(least)) => format!("at least {} failed", group_digits(least)),
+        (None, None) => "failures unknown".to_owned(),
+    }
 }
 
 /// Whether a skill may have been read: where the format hides what a call gave, one that was mentioned.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -35,8 +36,11 @@ pub struct Stats {
     pub turns: usize,
     /// Its calls, and those of its sub-agents.
     pub calls: usize,
-    /// Calls marked as failed in the log.
-    pub failed_calls: usize,
+    /// Calls marked as failed in the log; `None` if its format does not show which calls failed.
+    pub failed_calls: Option<usize>,
+    /// Those that are known to have failed, if it is not known of all calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_calls_at_least: Option<usize>,
     /// Calls by tool.
     pub tools: BTreeMap<String, usize>,
     /// Agents that it started.
@@ -177,8 +181,25 @@ pub fn stats(
     reader: Option<&'static dyn Reader>,
     skills: &[OfferedSkill<'_>],
 ) -> Result<Vec<Stats>, TraceError> {
+    count_sessions(name, skills, |sink| read::stream(input, name, reader, sink))
+}
+
+/// Counts the sessions of a file as it is read.
+fn stats_of_file(
+    path: &Path,
+    reader: Option<&'static dyn Reader>,
+    skills: &[OfferedSkill<'_>],
+) -> Result<Vec<Stats>, TraceError> {
+    count_sessions(&path.display().to_string(), skills, |sink| read::stream_file(path, reader, sink))
+}
+
+fn count_sessions(
+    name: &str,
+    skills: &[OfferedSkill<'_>],
+    read: impl FnOnce(&mut dyn Sink) -> Result<Vec<Streamed>, TraceError>,
+) -> Result<Vec<Stats>, TraceError> {
     let mut counters = Counters { skills, sessions: Vec::new() };
-    let streamed = read::stream(input, name, reader, &mut counters)?;
+    let streamed = read(&mut counters)?;
     let count = streamed.len();
     let mut counters = counters.sessions.into_iter();
     let mut all = Vec::new();
@@ -203,11 +224,9 @@ pub fn stats_of(
         let transcripts = read::read_all(source, reader)?;
         return Ok(transcripts.into_iter().map(|one| of_transcript(one, &name, skills)).collect());
     }
-    let mut all = stats(read::open(&source.path)?, &name, reader, skills)?;
+    let mut all = stats_of_file(&source.path, reader, skills)?;
     for beside in &source.beside {
-        let inner =
-            read::open(beside).and_then(|input| stats(input, &beside.display().to_string(), None, &[]));
-        let inner = match inner {
+        let inner = match stats_of_file(beside, None, &[]) {
             Ok(inner) => inner,
             Err(error) => {
                 if let Some(first) = all.first_mut() {
@@ -326,6 +345,7 @@ impl<'a> Counter<'a> {
         let head = streamed.head;
         let times = head.times;
         let hidden = head.hidden;
+        let hides_failures = hidden.failures && self.calls > 0;
         let followed = self.followers.into_iter().map(|follower| {
             let (body, contamination) = (follower.ingestion(), follower.contamination());
             let exposure = follower.finish();
@@ -374,7 +394,8 @@ impl<'a> Counter<'a> {
             steps: self.steps,
             turns: self.turns,
             calls: self.calls,
-            failed_calls: self.failed,
+            failed_calls: (!hides_failures).then_some(self.failed),
+            failed_calls_at_least: Some(self.failed).filter(|count| hides_failures && *count > 0),
             tools: self.tools,
             sub_agents: self.lanes.len(),
             started_at: times.map(|(first, _)| first),
@@ -430,7 +451,10 @@ impl Stats {
     /// Adds a sub-agent's usage from a separate log file.
     fn add_sub_agent(&mut self, inner: Self) {
         self.calls += inner.calls;
-        self.failed_calls += inner.failed_calls;
+        let failed = [&*self, &inner].map(|one| (one.failed_calls, one.failed_calls_at_least));
+        let least = failed.iter().map(|(all, least)| all.or(*least).unwrap_or_default()).sum();
+        self.failed_calls = failed.iter().all(|(all, _)| all.is_some()).then_some(least);
+        self.failed_calls_at_least = Some(least).filter(|least| self.failed_calls.is_none() && *least > 0);
         for (tool, count) in inner.tools {
             *self.tools.entry(tool).or_default() += count;
         }

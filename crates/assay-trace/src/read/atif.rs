@@ -7,7 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use super::builder::Builder;
-use super::reader::{Decoder, Reader};
+use super::marks::{Mark, Need};
+use super::reader::{Decoder, Reader, Shape};
 use crate::{Source, Trajectory};
 
 /// `trajectory.json`.
@@ -18,14 +19,12 @@ impl Reader for Document {
         "atif"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        let version = record.get("schema_version").and_then(Value::as_str);
-        version.is_some_and(|version| version.starts_with("ATIF-v1."))
-            && record.get("steps").is_some_and(Value::is_array)
+    fn marks(&self) -> &'static [Mark] {
+        &[&[Need::Begins("/schema_version", "ATIF-v1."), Need::List("/steps")]]
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -50,9 +49,19 @@ impl Decoder for TrajectoryDecoder {
         let before = trajectory.steps.iter().take_while(|step| step.source != Source::Agent);
         let has_prompt = before.into_iter().any(|step| step.source == Source::System);
         out.head.hidden.listing = !has_prompt && trajectory.agent.tool_definitions.is_empty();
+        out.head.hidden.failures = !shows_failures(&trajectory, 0);
         out.adopt(trajectory);
         Ok(())
     }
+}
+
+/// Whether any result says if its call failed, for which the format has no field of its own.
+fn shows_failures(trajectory: &Trajectory, depth: usize) -> bool {
+    let mut results =
+        trajectory.steps.iter().flat_map(|step| &step.observation).flat_map(|given| &given.results);
+    let mut inner = trajectory.subagent_trajectories.iter();
+    results.any(|result| result.failed().is_some())
+        || (depth < DEPTH && inner.any(|one| shows_failures(one, depth + 1)))
 }
 
 /// The trajectory in a document; `None` if it has none.

@@ -77,6 +77,8 @@ pub struct Hidden {
     pub listing: bool,
     /// What tools gave the model, of which something else is shown.
     pub results: bool,
+    /// Whether calls failed: results are texts.
+    pub failures: bool,
 }
 
 /// A sub-agent's data besides its steps.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::builder::{Builder, Hidden};
+use super::marks::{Mark, Need};
 use super::reader::{Decoder, Reader};
 use super::text::{join, mark_error, object, part_text, text_of};
 use crate::Usage;
@@ -62,18 +63,23 @@ impl Reader for Session {
         "claude-code"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        let has = |key| record.get(key).is_some();
-        let spoken = |kind| record.get("type").and_then(Value::as_str) == Some(kind);
-        // Old versions, and tools that thin logs out, leave `isSidechain` out. Qwen Code has parts
-        // where this has content.
-        let is_message = (spoken("user") || spoken("assistant"))
-            && record.pointer("/message/content").is_some()
-            && record.get("projectHash").is_none();
-        has("sessionId")
-            && ((has("isSidechain") && (has("message") || has("attachment")))
-                || spoken("queue-operation")
-                || is_message)
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[
+                Need::Has("/sessionId"),
+                Need::Has("/isSidechain"),
+                Need::Has("/message"),
+                Need::Lacks("/message/parts"),
+            ],
+            &[Need::Has("/sessionId"), Need::Has("/isSidechain"), Need::Has("/attachment")],
+            &[Need::Has("/sessionId"), Need::Word("/type", &["queue-operation"])],
+            &[
+                Need::Has("/sessionId"),
+                Need::Word("/type", &["user", "assistant"]),
+                Need::Has("/message/content"),
+                Need::Lacks("/projectHash"),
+            ],
+        ]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -86,11 +92,20 @@ impl Reader for Stream {
         "claude-code-stream"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        let text = |key| record.get(key).and_then(Value::as_str);
-        record.get("session_id").is_some()
-            && matches!(text("type"), Some("system" | "assistant" | "user" | "result"))
-            && (record.get("uuid").is_some() || text("subtype") == Some("init"))
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[
+                Need::Has("/session_id"),
+                Need::Word("/type", &["system", "assistant", "user", "result"]),
+                Need::Has("/uuid"),
+                Need::Lacks("/sessionId"),
+            ],
+            &[
+                Need::Has("/session_id"),
+                Need::Word("/type", &["system", "assistant", "user", "result"]),
+                Need::Word("/subtype", &["init"]),
+            ],
+        ]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -393,7 +408,8 @@ impl Decoder for Log {
     fn end(&mut self, out: &mut Builder) {
         // Qwen Code prints what a person is shown of a skill, not what the model got.
         let is_qwen = out.head.agent.name != self.name;
-        out.head.hidden = Hidden { listing: !self.shown.listing, results: self.is_stream && is_qwen };
+        out.head.hidden =
+            Hidden { listing: !self.shown.listing, results: self.is_stream && is_qwen, failures: false };
         if self.is_stream {
             std::mem::take(&mut self.runs).finish(out);
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use self::replay::{RecordOwner, ReplayGate, thread_of};
 use super::builder::{Builder, InheritedPrefix};
+use super::marks::{Mark, Need};
 use super::reader::{Decoder, Reader};
 use super::text::{count, join, parsed, text_of, word};
 use crate::Usage;
@@ -29,12 +30,11 @@ impl Reader for Rollout {
         "codex"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        record.get("payload").is_some()
-            && matches!(
-                word(record, "type"),
-                Some("session_meta" | "response_item" | "turn_context" | "event_msg")
-            )
+    fn marks(&self) -> &'static [Mark] {
+        &[&[
+            Need::Has("/payload"),
+            Need::Word("/type", &["session_meta", "response_item", "turn_context", "event_msg"]),
+        ]]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -47,12 +47,11 @@ impl Reader for Exec {
         "codex-exec"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        match word(record, "type") {
-            Some("thread.started") => record.get("thread_id").is_some(),
-            Some("item.started" | "item.completed") => record.get("item").is_some(),
-            _ => false,
-        }
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[Need::Word("/type", &["thread.started"]), Need::Has("/thread_id")],
+            &[Need::Word("/type", &["item.started", "item.completed"]), Need::Has("/item")],
+        ]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use assay_syntax::json::JsonError;
 
+use super::database::DatabaseProblem;
 use super::unsupported::UnsupportedFormat;
 
 /// Longer documents are refused, in bytes.
@@ -44,6 +45,22 @@ pub enum TraceError {
         name: String,
         /// What it is.
         format: UnsupportedFormat,
+    },
+    /// Several readers accept it.
+    #[error("{name} could be in the formats {}; name one of them with --from", formats.join(" and "))]
+    Ambiguous {
+        /// The name of the input.
+        name: String,
+        /// The formats.
+        formats: Vec<&'static str>,
+    },
+    /// A database that cannot be read as one of transcripts.
+    #[error("{name} is an SQLite database that cannot be read: {problem}")]
+    Database {
+        /// The name of the input.
+        name: String,
+        /// Why.
+        problem: DatabaseProblem,
     },
     /// There is nothing in it.
     #[error("{name} is empty")]

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::builder::{Builder, Hidden};
-use super::reader::{Decoder, Reader};
+use super::marks::{Mark, Need};
+use super::reader::{Decoder, Reader, Shape};
 use super::text::{count, join, object, text_of, word};
 use crate::Usage;
 use crate::{ObservationResult, Source, ToolCall};
@@ -28,9 +29,11 @@ impl Reader for Session {
         "gemini-cli"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        (record.get("projectHash").is_some() && record.get("messages").is_none())
-            || (record.get("id").is_some() && word(record, "type") == Some("gemini"))
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[Need::Has("/projectHash"), Need::Lacks("/messages")],
+            &[Need::Has("/id"), Need::Word("/type", &["gemini"])],
+        ]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -43,12 +46,12 @@ impl Reader for Document {
         "gemini-cli-document"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        record.get("projectHash").is_some() && record.get("messages").is_some_and(Value::is_array)
+    fn marks(&self) -> &'static [Mark] {
+        &[&[Need::Has("/projectHash"), Need::List("/messages")]]
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -61,13 +64,16 @@ impl Reader for Stream {
         "gemini-cli-stream"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        let has = |key| record.get(key).is_some();
-        match word(record, "type") {
-            Some("init") => has("session_id") && has("model") && !has("uuid"),
-            Some("tool_use") => has("tool_name") && has("tool_id"),
-            _ => false,
-        }
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[
+                Need::Word("/type", &["init"]),
+                Need::Has("/session_id"),
+                Need::Has("/model"),
+                Need::Lacks("/uuid"),
+            ],
+            &[Need::Word("/type", &["tool_use"]), Need::Has("/tool_name"), Need::Has("/tool_id")],
+        ]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -283,7 +289,7 @@ impl Decoder for StreamLog {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        out.head.hidden = Hidden { listing: true, results: true };
+        out.head.hidden = Hidden { listing: true, results: true, failures: false };
         if !self.models.is_empty() {
             out.head.models = Some(std::mem::take(&mut self.models));
         }

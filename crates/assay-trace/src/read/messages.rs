@@ -5,16 +5,20 @@ use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use super::claude_code;
-use super::reader::{Decoder, DocumentDecoder, Reader};
-use super::text::{function_call, join, list, mark_error, object, parsed, shell_call, text_of, word};
+use super::marks::{Mark, Need};
+use super::reader::{Decoder, DocumentDecoder, Reader, Shape};
+use super::text::{function_call, join, list, mark_error, parsed, shell_call, text_of, word};
 use crate::usage::KnownUsage;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// A list of messages.
 pub(crate) struct Document;
 
-/// Who can speak in a list of messages.
-const ROLES: [&str; 7] = ["system", "developer", "user", "assistant", "tool", "function", "exit"];
+/// What each message has.
+const MESSAGE: &[Need] = &[
+    Need::Word("/role", &["system", "developer", "user", "assistant", "tool", "function", "exit"]),
+    Need::Any(&[Need::Has("/content"), Need::Has("/tool_calls")]),
+];
 
 fn messages_of(document: &Value) -> Option<&Vec<Value>> {
     document.as_array().or_else(|| document.get("messages")?.as_array())
@@ -25,16 +29,15 @@ impl Reader for Document {
         "messages"
     }
 
-    fn claims(&self, document: &Value) -> bool {
-        let is_message = |message: &Value| {
-            word(message, "role").is_some_and(|role| ROLES.contains(&role))
-                && (message.get("content").is_some() || message.get("tool_calls").is_some())
-        };
-        messages_of(document).is_some_and(|messages| !messages.is_empty() && messages.iter().all(is_message))
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[Need::Each("", MESSAGE)],
+            &[Need::Each("/messages", MESSAGE), Need::NotBegin("/trajectory_format", "mini-swe-agent")],
+        ]
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -99,13 +102,18 @@ pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Bui
                 }
             }
             "tool" | "function" => {
-                let id = word(message, "tool_call_id").or(word(message, "name")).unwrap_or_default();
-                out.result(None, id, observation_of(extra, text), time);
+                let answered = parted_results(message, time.as_ref(), out);
+                let names = ["tool_call_id", "name", "function"];
+                let id = names.into_iter().find_map(|key| word(message, key)).unwrap_or_default();
+                if !answered {
+                    let result = observation_of(extra, text);
+                    give_result(id, mark_failure(message, result), time, out);
+                }
             }
             "user" => {
                 let answered = results(message, time.as_ref(), out);
                 match asked.take() {
-                    Some(id) => out.result(None, &id, observation_of(extra, text), time),
+                    Some(id) => give_result(&id, observation_of(extra, text), time, out),
                     None if text.is_empty() && answered => {}
                     None => {
                         out.add_message(None, Source::User, text, time);
@@ -130,7 +138,13 @@ fn spoken(content: &Value) -> Option<String> {
         let kind = word(part, "type").unwrap_or_default();
         if !matches!(
             kind,
-            "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "tool-call" | "tool-result"
+            "tool_use"
+                | "tool_result"
+                | "thinking"
+                | "redacted_thinking"
+                | "reasoning"
+                | "tool-call"
+                | "tool-result"
         ) {
             join(&mut text, &super::text::part_text(part));
         }
@@ -144,7 +158,13 @@ fn blocks<'v>(message: &'v Value, kind: &'static str) -> impl Iterator<Item = &'
 }
 
 fn thoughts(message: &Value) -> Option<String> {
-    let all: Vec<&str> = blocks(message, "thinking").filter_map(|block| word(block, "thinking")).collect();
+    // Inspect calls them reasoning, and the AI SDK has their text under `text`.
+    let reasoning = blocks(message, "reasoning").filter_map(|block| {
+        let texts = ["reasoning", "text", "summary"].into_iter().filter_map(|key| word(block, key));
+        texts.into_iter().find(|text| !text.is_empty())
+    });
+    let thinking = blocks(message, "thinking").filter_map(|block| word(block, "thinking"));
+    let all: Vec<&str> = thinking.chain(reasoning).collect();
     (!all.is_empty()).then(|| all.join("\n"))
 }
 
@@ -177,9 +197,25 @@ fn calls(message: &Value, text: &str, key: &str, has_commands: bool, out: &mut B
         let call = ToolCall::new(
             word(block, "id").unwrap_or_default(),
             word(block, "name").unwrap_or_default(),
-            object(block.get("input").cloned().unwrap_or_default()),
+            parsed(block.get("input").or(block.get("arguments")).unwrap_or(&Value::Null)),
         );
+        let id = call.tool_call_id.clone();
         out.call(None, Some(key), call);
+        // A call that the provider executed has its result in itself.
+        if block.get("result").is_some() || block.get("error").is_some_and(|error| !error.is_null()) {
+            let given = block.get("result").and_then(text_of);
+            give_result(&id, failed_or(block, given.unwrap_or_default()), None, out);
+        }
+    }
+    for block in blocks(message, "tool-call") {
+        any = true;
+        let arguments = block.get("input").or(block.get("args")).unwrap_or(&Value::Null);
+        let (id, name) = (word(block, "toolCallId"), word(block, "toolName"));
+        out.call(
+            None,
+            Some(key),
+            ToolCall::new(id.unwrap_or_default(), name.unwrap_or_default(), parsed(arguments)),
+        );
     }
     if let Some(function) = message.get("function_call").filter(|function| !any && function.is_object()) {
         let name = word(function, "name").unwrap_or_default();
@@ -192,6 +228,61 @@ fn calls(message: &Value, text: &str, key: &str, has_commands: bool, out: &mut B
     let command = command(text).filter(|_| has_commands && !any)?;
     out.call(None, Some(key), shell_call(key, command));
     Some(key.to_owned())
+}
+
+/// Adds a result. One that does not say whether its call failed hides it.
+fn give_result(id: &str, result: ObservationResult, time: Option<String>, out: &mut Builder) {
+    out.head.hidden.failures |= result.failed().is_none();
+    out.result(None, id, result, time);
+}
+
+/// Results in the AI SDK's shape, several in a message; whether there were any.
+fn parted_results(message: &Value, time: Option<&String>, out: &mut Builder) -> bool {
+    let mut any = false;
+    for block in blocks(message, "tool-result") {
+        any = true;
+        let output = block.get("output").or(block.get("result")).unwrap_or(&Value::Null);
+        let value = output.get("value").unwrap_or(output);
+        let mut result = ObservationResult::new(Some(text_of(value).unwrap_or_else(|| value.to_string())));
+        mark_error(&mut result, block.get("isError"));
+        if word(output, "type").is_some_and(|kind| kind.starts_with("error")) {
+            result.extra.insert("is_error".to_owned(), true.into());
+        }
+        give_result(word(block, "toolCallId").unwrap_or_default(), result, time.cloned(), out);
+    }
+    any
+}
+
+/// A result with what its message says of its failure: Inspect has an `error` with a message,
+/// LangChain a `status`.
+fn mark_failure(message: &Value, result: ObservationResult) -> ObservationResult {
+    let text = result.content.clone().unwrap_or_default();
+    let mut marked = failed_or(message, text);
+    for (key, value) in result.extra {
+        marked.extra.entry(key).or_insert(value);
+    }
+    mark_error(&mut marked, message.get("is_error"));
+    match word(message, "status") {
+        Some("error") => drop(marked.extra.insert("is_error".to_owned(), true.into())),
+        Some("success") => drop(marked.extra.insert("is_error".to_owned(), false.into())),
+        _ => {}
+    }
+    marked
+}
+
+/// A result that failed if it has an error, whose text the model saw. Without one it is unknown
+/// whether the call failed.
+fn failed_or(given: &Value, mut text: String) -> ObservationResult {
+    let error = given.get("error").filter(|error| !error.is_null());
+    let said = error.and_then(|error| error.as_str().or(word(error, "message"))).unwrap_or_default();
+    if !text.contains(said) {
+        join(&mut text, said);
+    }
+    let mut result = ObservationResult::new(Some(text));
+    if error.is_some() {
+        result.extra.insert("is_error".to_owned(), true.into());
+    }
+    result
 }
 
 /// Results in Anthropic's shape; whether there were any.

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::builder::Builder;
+use super::marks::{Mark, Need};
 use super::messages::conversation;
-use super::reader::{Decoder, DocumentDecoder, Reader};
+use super::reader::{Decoder, DocumentDecoder, Reader, Shape};
 use super::text::{list, word};
 
 /// `traj.json`.
@@ -15,17 +16,16 @@ impl Reader for Document {
         "mini-swe-agent"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        word(record, "trajectory_format").is_some_and(|format| format.starts_with("mini-swe-agent"))
-            && record.get("messages").is_some_and(Value::is_array)
+    fn marks(&self) -> &'static [Mark] {
+        &[&[Need::Begins("/trajectory_format", "mini-swe-agent"), Need::List("/messages")]]
     }
 
     fn accepts(&self, document: &Value) -> bool {
         document.get("messages").is_some_and(Value::is_array)
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -1,4 +1,5 @@
-//! Readers of agents' transcripts. Each format is one file here and one line in [`READERS`].
+//! Readers of agents' transcripts. Each format is one file here and one line in [`READERS`], with
+//! the marks by which it is recognized.
 //!
 //! Line logs are read line by line: memory contains a line, the steps that may still grow, and what
 //! the [`Sink`] keeps. Documents are read completely, up to a cap. The content of a transcript
@@ -9,14 +10,17 @@ pub mod atif;
 mod builder;
 mod claude_code;
 mod codex;
+mod database;
 mod error;
 mod files;
 mod gemini;
 pub mod harbor;
 mod input;
+mod marks;
 mod messages;
 mod mini;
 mod opencode;
+mod opencode_database;
 mod openhands;
 mod pi;
 mod qwen;
@@ -32,13 +36,17 @@ mod unsupported;
 
 use serde_json::Value;
 
+use self::marks::is_table_marked;
+
 pub use self::builder::{Head, Hidden, InheritedPrefix, LaneHead, Sink};
+pub use self::database::DatabaseProblem;
 pub use self::error::{DOCUMENT_CAP, TraceError};
 pub use self::files::{read, read_all};
 pub use self::input::open;
-pub use self::reader::Reader;
+pub use self::marks::{Mark, Need};
+pub use self::reader::{Reader, Shape};
 pub use self::sources::{Source as Input, Sources, sources};
-pub use self::stream::{read_all_from, read_from, stream};
+pub use self::stream::{read_all_from, read_from, stream, stream_file};
 pub use self::transcript::{Streamed, Transcript};
 pub use self::unsupported::UnsupportedFormat;
 
@@ -51,8 +59,8 @@ const HEAD: usize = 4 << 20;
 /// Most of its lines that are read for that.
 const HEAD_LINES: usize = 50;
 
-/// The formats there are, the more particular ones first.
-pub const READERS: [&dyn Reader; 16] = [
+/// The formats there are. No two of them may claim a file.
+pub const READERS: [&dyn Reader; 17] = [
     &claude_code::Session,
     &claude_code::Stream,
     &codex::Rollout,
@@ -63,6 +71,7 @@ pub const READERS: [&dyn Reader; 16] = [
     &qwen::Session,
     &opencode::Stream,
     &opencode::Document,
+    &opencode_database::Database,
     &pi::Session,
     &mini::Document,
     &swe_agent::Document,
@@ -77,13 +86,59 @@ pub fn reader(name: &str) -> Result<&'static dyn Reader, TraceError> {
     found.ok_or_else(|| TraceError::NoFormat(name.to_owned()))
 }
 
-/// The reader that claims a record or a document.
-fn claimed(value: &Value, documents: bool) -> Option<&'static dyn Reader> {
-    READERS.into_iter().find(|reader| reader.is_document() == documents && reader.claims(value))
+/// The readers that claim a file.
+#[derive(Default, Clone)]
+struct Claims(Vec<&'static dyn Reader>);
+
+impl Claims {
+    fn add(&mut self, value: &Value, shape: Shape) {
+        for reader in READERS {
+            let is_new = self.0.iter().all(|known| known.name() != reader.name());
+            if reader.shape() == shape && is_new && reader.claims(value) {
+                self.0.push(reader);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The only reader, if there is one.
+    fn one(&self, name: &str) -> Result<Option<&'static dyn Reader>, TraceError> {
+        match self.0.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(*one)),
+            several => Err(TraceError::Ambiguous {
+                name: name.to_owned(),
+                formats: several.iter().map(|reader| reader.name()).collect(),
+            }),
+        }
+    }
+
+    /// The first of them.
+    fn first(&self) -> Option<&'static str> {
+        self.0.first().map(|reader| reader.name())
+    }
 }
 
-/// The reader of what begins so.
-fn sniff(start: &[u8]) -> Option<&'static dyn Reader> {
+/// The readers of a complete document.
+fn claims_of(document: &Value) -> Claims {
+    let mut claims = Claims::default();
+    claims.add(document, Shape::Document);
+    claims
+}
+
+/// The readers of a database with these tables.
+fn claims_of_tables(tables: &[String]) -> Claims {
+    let is_claimed =
+        |reader: &&dyn Reader| reader.shape() == Shape::Database && is_table_marked(reader.marks(), tables);
+    Claims(READERS.into_iter().filter(is_claimed).collect())
+}
+
+/// The readers of what begins so.
+fn sniff(start: &[u8]) -> Claims {
+    let mut claims = Claims::default();
     let lines =
         || start.split(|&byte| byte == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace));
     let count = lines().take(2).count();
@@ -96,11 +151,11 @@ fn sniff(start: &[u8]) -> Option<&'static dyn Reader> {
         if !rest.is_empty() && !rest.starts_with('{') {
             continue;
         }
+        claims.add(&value, Shape::Lines);
         // A document is the complete file.
-        let document = || claimed(&value, true).filter(|_| count == 1 && rest.is_empty());
-        if let Some(reader) = claimed(&value, false).or_else(document) {
-            return Some(reader);
+        if count == 1 && rest.is_empty() {
+            claims.add(&value, Shape::Document);
         }
     }
-    None
+    claims
 }

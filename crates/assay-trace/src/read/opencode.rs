@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::builder::Builder;
-use super::reader::{Decoder, DocumentDecoder, Reader};
+use super::marks::{Mark, Need};
+use super::reader::{Decoder, DocumentDecoder, Reader, Shape};
 use super::text::{count, join, list, object, word};
 use crate::Usage;
 use crate::{ObservationResult, Source, ToolCall};
@@ -20,8 +21,8 @@ impl Reader for Stream {
         "opencode-stream"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        record.get("sessionID").is_some() && record.get("part").is_some()
+    fn marks(&self) -> &'static [Mark] {
+        &[&[Need::Has("/sessionID"), Need::Has("/part")]]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -34,14 +35,15 @@ impl Reader for Document {
         "opencode"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        let list = |key| record.get(key).is_some_and(Value::is_array);
-        (list("session") && list("message") && list("part"))
-            || (list("messages") && record.pointer("/info/projectID").is_some())
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[Need::List("/session"), Need::List("/message"), Need::List("/part")],
+            &[Need::List("/messages"), Need::Has("/info/projectID")],
+        ]
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -107,9 +109,12 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
             }
             let content = word(state, "output").or(word(state, "error")).map(str::to_owned);
             let mut result = ObservationResult::new(content);
-            result.extra.insert("is_error".to_owned(), (status == Some("error")).into());
-            if let Some(exit) = state.pointer("/metadata/exit").filter(|exit| exit.is_i64()) {
-                result.extra.insert("exit_code".to_owned(), exit.clone());
+            // A command that ends with another status than 0 is completed here.
+            let exit = state.pointer("/metadata/exit").and_then(Value::as_i64);
+            let has_failed = status == Some("error") || exit.is_some_and(|exit| exit != 0);
+            result.extra.insert("is_error".to_owned(), has_failed.into());
+            if let Some(exit) = exit {
+                result.extra.insert("exit_code".to_owned(), exit.into());
             }
             out.result(lane, id, result, time);
         }
@@ -136,7 +141,7 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
     }
 }
 
-fn read(document: &Value, out: &mut Builder) {
+pub(super) fn read(document: &Value, out: &mut Builder) {
     out.head.hidden.listing = true;
     "opencode".clone_into(&mut out.head.agent.name);
     if let Some(messages) = document.get("messages").and_then(Value::as_array) {
@@ -169,7 +174,7 @@ fn read(document: &Value, out: &mut Builder) {
     }
 }
 
-fn read_message(
+pub(super) fn read_message(
     info: &Value,
     id: Option<&str>,
     parts: impl Iterator<Item = Value>,

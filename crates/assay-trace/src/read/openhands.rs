@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
+use super::marks::{Mark, Need};
 use super::messages;
-use super::reader::{Decoder, Reader};
+use super::reader::{Decoder, Reader, Shape};
 use super::text::{count, object, parsed, text_of, word};
 use crate::Usage;
 use crate::{ObservationResult, Source, ToolCall};
@@ -20,21 +21,24 @@ fn events(document: &Value) -> Option<&Vec<Value>> {
     document.as_array().or_else(|| document.get("history")?.as_array())
 }
 
+/// What each event has.
+const EVENT: &[Need] = &[
+    Need::Any(&[Need::Text("/action"), Need::Text("/observation")]),
+    Need::Has("/source"),
+    Need::Has("/id"),
+];
+
 impl Reader for Document {
     fn name(&self) -> &'static str {
         "openhands"
     }
 
-    fn claims(&self, document: &Value) -> bool {
-        let is_event = |event: &Value| {
-            let says = word(event, "action").is_some() || word(event, "observation").is_some();
-            says && event.get("source").is_some() && event.get("id").is_some()
-        };
-        events(document).is_some_and(|events| !events.is_empty() && events.iter().all(is_event))
+    fn marks(&self) -> &'static [Mark] {
+        &[&[Need::Each("", EVENT)], &[Need::Each("/history", EVENT)]]
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::builder::Builder;
+use super::marks::{Mark, Need};
 use super::reader::{Decoder, Reader};
 use super::text::{join, list, mark_error, object, text_of, word};
 use crate::usage::KnownUsage;
@@ -17,18 +18,22 @@ impl Reader for Session {
         "pi"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        let has = |key| record.get(key).is_some();
-        match word(record, "type") {
-            Some("session") => has("id") && has("cwd") && has("timestamp"),
-            Some("message") => {
-                record.pointer("/message/role").is_some()
-                    && has("timestamp")
-                    && !has("sessionId")
-                    && !has("payload")
-            }
-            _ => false,
-        }
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[
+                Need::Word("/type", &["session"]),
+                Need::Has("/id"),
+                Need::Has("/cwd"),
+                Need::Has("/timestamp"),
+            ],
+            &[
+                Need::Word("/type", &["message"]),
+                Need::Has("/message/role"),
+                Need::Has("/timestamp"),
+                Need::Lacks("/sessionId"),
+                Need::Lacks("/payload"),
+            ],
+        ]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

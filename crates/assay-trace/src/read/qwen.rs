@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::builder::Builder;
 use super::gemini::answer;
+use super::marks::{Mark, Need};
 use super::reader::{Decoder, Reader};
 use super::text::{count, join, object, word};
 use crate::Usage;
@@ -17,8 +18,8 @@ impl Reader for Session {
         "qwen-code"
     }
 
-    fn claims(&self, record: &Value) -> bool {
-        record.get("sessionId").is_some() && record.pointer("/message/parts").is_some()
+    fn marks(&self) -> &'static [Mark] {
+        &[&[Need::Has("/sessionId"), Need::Has("/message/parts")]]
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

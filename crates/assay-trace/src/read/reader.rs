@@ -3,18 +3,36 @@
 use serde_json::Value;
 
 use super::builder::Builder;
+use super::marks::{Mark, is_marked};
+
+/// What a file of a format is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A log of records, one a line.
+    Lines,
+    /// One JSON document.
+    Document,
+    /// An SQLite database.
+    Database,
+}
 
 /// Reads one format.
 pub trait Reader: Sync {
     /// The name it has on the command line and in JSON.
     fn name(&self) -> &'static str;
 
-    /// Whether a record is of this format and no other: a line, or a complete document.
-    fn claims(&self, record: &Value) -> bool;
+    /// What a file is recognized by: a record of its first lines, the complete document, or the
+    /// tables of the database has all that one of these marks asks for.
+    fn marks(&self) -> &'static [Mark];
 
-    /// Whether a file is one JSON document; else it is a log of lines.
-    fn is_document(&self) -> bool {
-        false
+    /// What a file of this format is.
+    fn shape(&self) -> Shape {
+        Shape::Lines
+    }
+
+    /// Whether a record is of this format: a line, or a complete document.
+    fn claims(&self, record: &Value) -> bool {
+        is_marked(self.marks(), record)
     }
 
     /// Whether a document can be read as this format if the caller names the format.

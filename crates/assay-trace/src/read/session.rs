@@ -1,14 +1,12 @@
 //! Reads a file with the logs of its sub-agents.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::claude_code;
 use super::error::TraceError;
-use super::input::open;
 use super::reader::Reader;
 use super::sources::Source as Input;
-use super::stream::read_all_from;
+use super::stream::read_all_of;
 use super::transcript::{Transcript, attach};
 use crate::{Diagnostic, Trajectory};
 
@@ -17,9 +15,9 @@ pub(super) fn read_logs(
     source: &Input,
     reader: Option<&'static dyn Reader>,
 ) -> Result<Vec<Transcript>, TraceError> {
-    let mut all = read_file(&source.path, reader)?;
+    let mut all = read_all_of(&source.path, reader)?;
     for beside in &source.beside {
-        let inner = match read_file(beside, Some(&claude_code::Session)) {
+        let inner = match read_all_of(beside, Some(&claude_code::Session)) {
             Ok(inner) => inner,
             Err(error) => {
                 if let Some(first) = all.first_mut() {
@@ -50,9 +48,4 @@ fn contains_messages(whole: &Trajectory, one: &Trajectory) -> bool {
     };
     let sought = names(one);
     !sought.is_empty() && sought.is_subset(&names(whole))
-}
-
-fn read_file(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Vec<Transcript>, TraceError> {
-    let input = open(path)?;
-    read_all_from(input, &path.display().to_string(), reader)
 }

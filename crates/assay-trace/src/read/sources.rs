@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufReader, Read as _};
+use std::io::{self, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
 use assay_fs::InputLine;
@@ -11,11 +11,12 @@ use assay_syntax::json::{JsonError, parse_json};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::database::{Opened, is_database};
 use super::error::DOCUMENT_CAP;
 use super::input::open;
 use super::stream::begins_document;
-use super::unsupported::unsupported_format;
-use super::{HEAD, LINE_CAP, claimed, harbor, sniff};
+use super::unsupported::{unsupported_database, unsupported_document, unsupported_format};
+use super::{HEAD, LINE_CAP, claims_of, claims_of_tables, harbor, sniff};
 
 /// A transcript, with the logs that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +107,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, skipped: &mut u
                 is_whole &= depth > 0 && search(&path, depth - 1, found, skipped);
             }
         } else if kind.is_file()
-            && matches!(ending(&path), "json" | "jsonl" | "ndjson" | "traj" | "log" | "txt")
+            && matches!(ending(&path), "json" | "jsonl" | "ndjson" | "traj" | "log" | "txt" | "db")
         {
             if is_transcript(&path) {
                 found.push(path);
@@ -133,8 +134,11 @@ fn is_transcript(path: &Path) -> bool {
     if (&mut input).take(HEAD as u64).read_to_end(&mut start).is_err() {
         return true;
     }
+    if is_database(&start) {
+        return is_database_of_transcripts(path, Cursor::new(start).chain(input));
+    }
     // Reading it says why it cannot be read.
-    if sniff(&start).is_some() || unsupported_format(&start).is_some() {
+    if !sniff(&start).is_empty() || unsupported_format(&start).is_some() {
         return true;
     }
     if !begins_document(&start) || matches!(ending(path), "log" | "txt") {
@@ -144,11 +148,20 @@ fn is_transcript(path: &Path) -> bool {
         return true;
     }
     match parse_json::<Value>(&start) {
-        Ok(document) => claimed(&document, true).is_some(),
+        Ok(document) => !claims_of(&document).is_empty() || unsupported_document(&document).is_some(),
         Err(JsonError::Invalid(error)) => error.is_eof(),
         // Reading it says why it cannot be read.
         Err(JsonError::TooLarge(_)) => true,
     }
+}
+
+/// Whether a database of a folder is to be read, or refused by its name. Most databases are of other
+/// programs.
+fn is_database_of_transcripts(path: &Path, input: impl io::Read) -> bool {
+    // Reading it says why it cannot be read.
+    Opened::of_input(Some(path), input).map_or(true, |opened| {
+        !claims_of_tables(&opened.tables).is_empty() || unsupported_database(&opened.tables).is_some()
+    })
 }
 
 /// Finds the logs of sub-agents, and reads the names in a folder once.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
+use std::path::Path;
 
 use assay_fs::InputLine;
 use assay_syntax::json::{JSON_MEMORY, check_json};
@@ -9,11 +10,14 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::builder::{Builder, Sink};
+use super::database::{DatabaseProblem, Opened, is_database};
 use super::error::{DOCUMENT_CAP, TraceError};
-use super::reader::{Decoder, Reader};
+use super::input::open;
+use super::opencode_database::{missing_tables, read_sessions};
+use super::reader::{Decoder, Reader, Shape};
 use super::transcript::{Collector, Streamed, Transcript, merged};
-use super::unsupported::unsupported_format;
-use super::{HEAD, LINE_CAP, claimed, sniff};
+use super::unsupported::{unsupported_database, unsupported_document, unsupported_format};
+use super::{HEAD, LINE_CAP, claims_of, claims_of_tables, sniff};
 
 /// Reads a stream to its end, its sessions as one. `name` is what diagnostics call it.
 pub fn read_from(
@@ -31,8 +35,23 @@ pub fn read_all_from(
     name: &str,
     reader: Option<&'static dyn Reader>,
 ) -> Result<Vec<Transcript>, TraceError> {
+    collect(name, |collector| stream(input, name, reader, collector))
+}
+
+/// Reads a file to its end, each of its sessions apart.
+pub(super) fn read_all_of(
+    path: &Path,
+    reader: Option<&'static dyn Reader>,
+) -> Result<Vec<Transcript>, TraceError> {
+    collect(&path.display().to_string(), |collector| stream_file(path, reader, collector))
+}
+
+fn collect(
+    name: &str,
+    read: impl FnOnce(&mut Collector) -> Result<Vec<Streamed>, TraceError>,
+) -> Result<Vec<Transcript>, TraceError> {
     let mut collector = Collector::default();
-    let streamed = stream(input, name, reader, &mut collector)?;
+    let streamed = read(&mut collector)?;
     collector.check(name)?;
     let whole = |(number, one): (usize, Streamed)| {
         let mut head = one.head;
@@ -53,9 +72,30 @@ pub fn read_all_from(
 }
 
 /// Reads a stream to its end and passes on each step when it is complete. Returns the data of each
-/// session besides its steps, at least one, in the order in which they begin.
+/// session besides its steps, at least one, in the order in which they begin. A database is copied
+/// to a temporary folder first.
 pub fn stream(
     input: impl io::Read,
+    name: &str,
+    reader: Option<&'static dyn Reader>,
+    sink: &mut dyn Sink,
+) -> Result<Vec<Streamed>, TraceError> {
+    stream_input(input, None, name, reader, sink)
+}
+
+/// Reads a file as [`stream`] does, or standard input if the path is `-`. Of a database, the changes
+/// in the write-ahead log beside it are read too.
+pub fn stream_file(
+    path: &Path,
+    reader: Option<&'static dyn Reader>,
+    sink: &mut dyn Sink,
+) -> Result<Vec<Streamed>, TraceError> {
+    stream_input(open(path)?, Some(path), &path.display().to_string(), reader, sink)
+}
+
+fn stream_input(
+    input: impl io::Read,
+    path: Option<&Path>,
     name: &str,
     reader: Option<&'static dyn Reader>,
     sink: &mut dyn Sink,
@@ -68,23 +108,32 @@ pub fn stream(
     if start.iter().all(u8::is_ascii_whitespace) {
         return Err(TraceError::Empty { name: named() });
     }
+    if is_database(&start) {
+        return stream_database(path, Cursor::new(start).chain(input), name, reader, sink);
+    }
     if let Some(format) = unsupported_format(&start).filter(|_| reader.is_none()) {
         return Err(TraceError::Unsupported { name: named(), format });
     }
-    let seems = sniff(&start);
+    let claims = sniff(&start);
     let mut rest = Cursor::new(start).chain(input);
-    if let Some(found) = reader.or(seems)
-        && !found.is_document()
+    let seems = claims.first();
+    let not_of = |reader: &dyn Reader, seems: Option<&'static str>| TraceError::NotOf {
+        name: named(),
+        format: reader.name(),
+        seems,
+    };
+    if let Some(reader) = reader.filter(|reader| reader.shape() == Shape::Database) {
+        return Err(not_of(reader, seems));
+    }
+    let sniffed = if reader.is_none() { claims.one(name)? } else { None };
+    if let Some(found) = reader.or(sniffed)
+        && found.shape() == Shape::Lines
     {
         let mut parts = Parts::new(found, sink);
         read_lines(&mut rest, &mut parts).map_err(broke)?;
-        let is_other = seems.is_none_or(|seems| seems.name() != found.name());
+        let is_other = seems.is_none_or(|seems| seems != found.name());
         if is_other && reader.is_some() && parts.is_void() {
-            return Err(TraceError::NotOf {
-                name: named(),
-                format: found.name(),
-                seems: seems.map(Reader::name),
-            });
+            return Err(not_of(found, seems));
         }
         return Ok(parts.finish(name));
     }
@@ -103,26 +152,54 @@ pub fn stream(
             return Err(TraceError::Truncated { name: named(), line, column });
         }
         Err(_) => match reader {
-            Some(reader) => {
-                return Err(TraceError::NotOf { name: named(), format: reader.name(), seems: None });
-            }
+            Some(reader) => return Err(not_of(reader, None)),
             None => return Err(TraceError::Unknown { name: named() }),
         },
     };
-    let seems = claimed(&document, true);
-    let Some(found) = reader.or(seems) else { return Err(TraceError::Unknown { name: named() }) };
+    if let Some(format) = unsupported_document(&document).filter(|_| reader.is_none()) {
+        return Err(TraceError::Unsupported { name: named(), format });
+    }
+    let claims = claims_of(&document);
+    let claimed = if reader.is_none() { claims.one(name)? } else { None };
+    let Some(found) = reader.or(claimed) else { return Err(TraceError::Unknown { name: named() }) };
     if !found.accepts(&document) {
-        return Err(TraceError::NotOf {
-            name: named(),
-            format: found.name(),
-            seems: seems.map(Reader::name),
-        });
+        return Err(not_of(found, claims.first()));
     }
     drop(document);
     let mut parts = Parts::new(found, sink);
     parts.line = None;
     parts.read_line(&whole, true);
     Ok(parts.finish(name))
+}
+
+/// Reads the sessions of a database.
+fn stream_database(
+    path: Option<&Path>,
+    input: impl io::Read,
+    name: &str,
+    reader: Option<&'static dyn Reader>,
+    sink: &mut dyn Sink,
+) -> Result<Vec<Streamed>, TraceError> {
+    let failed = |problem| TraceError::Database { name: name.to_owned(), problem };
+    let opened = Opened::of_input(path, input).map_err(failed)?;
+    let claims = claims_of_tables(&opened.tables);
+    match reader {
+        Some(reader) if reader.shape() != Shape::Database => {
+            let (format, seems) = (reader.name(), claims.first());
+            return Err(TraceError::NotOf { name: name.to_owned(), format, seems });
+        }
+        Some(_) => {}
+        None => {
+            if claims.one(name)?.is_none() {
+                if let Some(format) = unsupported_database(&opened.tables) {
+                    return Err(TraceError::Unsupported { name: name.to_owned(), format });
+                }
+                return Err(failed(DatabaseProblem::Foreign { missing: missing_tables(&opened) }));
+            }
+        }
+    }
+    // One program's databases are read.
+    read_sessions(&opened, name, sink).map_err(failed)
 }
 
 /// Whether a text is a document of which more may be missing, and no text of another kind.
@@ -170,7 +247,7 @@ impl<'s> Parts<'s> {
         let json = text.as_bytes();
         let begins = json.iter().find(|byte| !byte.is_ascii_whitespace());
         if begins != Some(&b'{')
-            && !self.reader.is_document()
+            && self.reader.shape() != Shape::Document
             && serde_json::from_slice::<IgnoredAny>(json).is_ok()
         {
             return self.note("unexpected-shape", SHAPE);

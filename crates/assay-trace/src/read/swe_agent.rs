@@ -6,7 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::Value;
 
 use super::builder::Builder;
-use super::reader::{Decoder, DocumentDecoder, Reader};
+use super::marks::{Mark, Need};
+use super::reader::{Decoder, DocumentDecoder, Reader, Shape};
 use super::text::{function_call, list, shell_call, text_of, word};
 use crate::usage::KnownUsage;
 use crate::{ObservationResult, Source};
@@ -19,20 +20,28 @@ impl Reader for Document {
         "swe-agent"
     }
 
-    fn claims(&self, document: &Value) -> bool {
-        let has = |one: &Value, keys: &[&str]| keys.iter().all(|key| one.get(key).is_some());
-        let (steps, history) = (list(document, "trajectory"), list(document, "history"));
-        if document.get("trajectory_format").is_some() {
-            return false;
-        }
-        steps.first().is_some_and(|step| has(step, &["action", "observation"]))
-            || history.first().is_some_and(|one| {
-                has(one, &["role", "content"]) && (has(one, &["message_type"]) || has(one, &["agent"]))
-            })
+    fn marks(&self) -> &'static [Mark] {
+        &[
+            &[
+                Need::Lacks("/trajectory_format"),
+                Need::First("/trajectory", &[Need::Has("/action"), Need::Has("/observation")]),
+            ],
+            &[
+                Need::Lacks("/trajectory_format"),
+                Need::First(
+                    "/history",
+                    &[
+                        Need::Has("/role"),
+                        Need::Has("/content"),
+                        Need::Any(&[Need::Has("/message_type"), Need::Has("/agent")]),
+                    ],
+                ),
+            ],
+        ]
     }
 
-    fn is_document(&self) -> bool {
-        true
+    fn shape(&self) -> Shape {
+        Shape::Document
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -57,6 +66,7 @@ fn read(document: &Value, out: &mut Builder) {
     }
     let history: Vec<&Value> = list(document, "history").iter().filter(|one| !is_shown(one)).collect();
     let steps = list(document, "trajectory");
+    out.head.hidden.failures = true;
     out.head.hidden.listing = !history.iter().any(|one| word(one, "role") == Some("system"));
     if steps.is_empty() {
         read_history(&history, out);

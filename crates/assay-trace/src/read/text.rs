@@ -47,12 +47,19 @@ pub(super) fn parsed(arguments: &Value) -> Value {
 }
 
 /// A call in the shape of chat completions. Its name and arguments are under `function` or in the
-/// call itself, where `function` may be the name, as in Inspect's logs; `id` replaces a missing id.
+/// call itself, where `function` may be the name, as in Inspect's logs, and LangChain's arguments are
+/// `args`; `id` replaces a missing id.
 pub(super) fn function_call(call: &Value, id: &str) -> ToolCall {
     let function = call.get("function").filter(|function| function.is_object()).unwrap_or(call);
     let name = word(function, "name").or(word(call, "function")).unwrap_or_default();
-    let arguments = function.get("arguments").or(function.get("input")).unwrap_or(&Value::Null);
-    ToolCall::new(word(call, "id").unwrap_or(id), name, parsed(arguments))
+    let arguments = ["arguments", "input", "args"].into_iter().find_map(|key| function.get(key));
+    let mut made =
+        ToolCall::new(word(call, "id").unwrap_or(id), name, parsed(arguments.unwrap_or(&Value::Null)));
+    // What the model wrote was no JSON.
+    if let Some(error) = word(call, "parse_error") {
+        made.extra.insert("parse_error".to_owned(), error.into());
+    }
+    made
 }
 
 /// A call of the shell, for formats with commands and no calls.

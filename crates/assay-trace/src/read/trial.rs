@@ -81,7 +81,7 @@ fn empty(folder: &Path, result: &Value) -> Transcript {
         times: None,
         is_partial: false,
         models: None,
-        hidden: Hidden { listing: true, results: true },
+        hidden: Hidden { listing: true, results: true, failures: false },
         diagnostics: notes.into_sorted(&folder.display().to_string()),
     }
 }

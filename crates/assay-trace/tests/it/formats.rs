@@ -260,6 +260,87 @@ fn messages_of_inspect_keep_names_and_arguments_of_calls() {
 }
 
 #[test]
+fn parts_and_failures_of_inspect_are_read() {
+    let body = "The word that ends each report is given on this page, in small letters.\n\
+                Nothing is written after it, and the report has no other last word.";
+    let mut asked = json!([
+        { "id": "c1", "type": "function", "function": "skill", "arguments": { "command": "agreed-word" } },
+        { "id": "c2", "type": "function", "function": "bash", "arguments": {} },
+        { "id": "c3", "type": "function", "function": "bash", "arguments": { "cmd": "ls" } },
+    ]);
+    asked[1]["parse_error"] = "not JSON: cmd=ls".into();
+    let document = json!([
+        { "id": "1", "role": "system", "source": "input", "content": "You are." },
+        { "id": "2", "role": "user", "source": "input", "content": [{ "type": "text", "text": "Report." }] },
+        { "id": "3", "role": "assistant", "source": "generate", "model": "p/m", "content": [
+            { "type": "reasoning", "reasoning": "Read it first.", "redacted": false },
+            { "type": "text", "text": "I read it." },
+            { "type": "tool_use", "tool_type": "web_search", "id": "w1", "name": "web_search",
+                "arguments": "{\"query\": \"kilns\"}", "result": "two", "error": null },
+        ], "tool_calls": asked },
+        { "id": "4", "role": "tool", "function": "skill", "tool_call_id": "c1", "content": body },
+        { "id": "5", "role": "tool", "function": "bash", "tool_call_id": "c2", "content": "",
+            "error": { "type": "parsing", "message": "Error parsing the arguments" } },
+        { "id": "6", "role": "tool", "function": "bash", "tool_call_id": "c3", "error": null,
+            "content": [{ "type": "text", "text": "a.py" }] },
+    ]);
+    let found = read_as(&document.to_string(), "messages");
+    assert_eq!(
+        calls(&found),
+        [
+            call("skill", body, None),
+            call("bash", "Error parsing the arguments", Some(true)),
+            call("bash", "a.py", None),
+            call("web_search", "two", None),
+        ]
+    );
+    let step = &found.trajectory.steps[2];
+    assert_eq!(
+        (step.message.as_str(), step.reasoning_content.as_deref()),
+        ("I read it.", Some("Read it first."))
+    );
+    assert_eq!(step.tool_calls[1].extra["parse_error"], "not JSON: cmd=ls");
+    assert_eq!(step.tool_calls[3].arguments, json!({ "query": "kilns" }));
+    // The skill was opened, which the name and the arguments of the call show.
+    let skill =
+        assay_trace::OfferedSkill { name: "agreed-word", description: "", body, mount: "", files: &[] };
+    let seen = assay_trace::exposure(&found.trajectory, &[skill]).remove(0);
+    assert_eq!((seen.mentioned, seen.opened), (Some(3), Some(3)));
+}
+
+#[test]
+fn calls_of_libraries_keep_arguments_and_failures() {
+    // LangChain's.
+    let document = json!([
+        { "role": "user", "content": "do" },
+        { "role": "assistant", "content": "", "tool_calls": [
+            { "id": "a", "type": "tool_call", "name": "shell", "args": { "cmd": "ls" } },
+            { "id": "b", "type": "tool_call", "name": "shell", "args": { "cmd": "false" } }] },
+        { "role": "tool", "tool_call_id": "a", "status": "success", "content": "x" },
+        { "role": "tool", "tool_call_id": "b", "status": "error", "content": "no" },
+    ]);
+    let found = read_as(&document.to_string(), "messages");
+    assert_eq!(calls(&found), [call("shell", "x", Some(false)), call("shell", "no", Some(true))]);
+    assert_eq!(found.trajectory.steps[1].tool_calls[0].arguments, json!({ "cmd": "ls" }));
+    assert!(!found.hidden.failures);
+    // The AI SDK's.
+    let document = json!([
+        { "role": "user", "content": [{ "type": "text", "text": "do" }] },
+        { "role": "assistant", "content": [
+            { "type": "reasoning", "text": "Hm." },
+            { "type": "tool-call", "toolCallId": "a", "toolName": "shell", "input": { "cmd": "ls" } },
+            { "type": "tool-call", "toolCallId": "b", "toolName": "shell", "args": { "cmd": "false" } }] },
+        { "role": "tool", "content": [
+            { "type": "tool-result", "toolCallId": "a", "output": { "type": "text", "value": "x" } },
+            { "type": "tool-result", "toolCallId": "b", "output": { "type": "error-text", "value": "no" } }] },
+    ]);
+    let found = read_as(&document.to_string(), "messages");
+    assert_eq!(calls(&found), [call("shell", "x", None), call("shell", "no", Some(true))]);
+    assert_eq!(found.trajectory.steps[1].reasoning_content.as_deref(), Some("Hm."));
+    assert!(found.hidden.failures);
+}
+
+#[test]
 fn lists_of_messages_are_read_in_either_shape() {
     let openai = json!([
         { "role": "system", "content": "You are." },

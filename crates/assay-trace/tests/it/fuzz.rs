@@ -13,6 +13,8 @@ use assay_trace::read::{self, READERS};
 use assay_trace::{OfferedSkill, exposure};
 use serde_json::{Value, json};
 
+use crate::databases;
+
 /// Real files above this size are left out: a round should be short.
 const LARGEST: u64 = 300_000;
 
@@ -33,7 +35,7 @@ impl Dice {
 }
 
 /// One small file per format, so that all of them are corrupted even without the shared data.
-fn written_transcripts() -> Vec<Vec<u8>> {
+pub(crate) fn written_transcripts() -> Vec<Vec<u8>> {
     let lines =
         |records: &[Value]| records.iter().map(|r| r.to_string() + "\n").collect::<String>().into_bytes();
     let time = "2026-01-01T00:00:00Z";
@@ -108,6 +110,13 @@ fn written_transcripts() -> Vec<Vec<u8>> {
             "tool_calls": [{ "tool_call_id": "c", "function_name": "n", "arguments": {} }],
             "observation": { "results": [{ "source_call_id": "c", "content": "x" }] },
             "metrics": { "prompt_tokens": 1, "cached_tokens": 9 } }], "subagent_trajectories": [] }).to_string().into_bytes(),
+        databases::file(
+            &[("s", None, 1), ("sub", Some("s"), 2)],
+            &[
+                ("m", "s", json!({ "role": "assistant", "time": { "created": 3 } }), vec![("p", json!({ "type": "text", "text": "x" }))]),
+                ("n", "sub", json!({ "role": "user", "time": { "created": 4 } }), vec![("q", json!({ "type": "text", "text": "x" }))]),
+            ],
+        ),
     ]
 }
 

@@ -7,9 +7,12 @@
 
 mod agents;
 mod bounds;
+mod claims;
+mod databases;
 mod forks;
 mod formats;
 mod fuzz;
+mod golden;
 mod labels;
 mod odd;
 mod run;

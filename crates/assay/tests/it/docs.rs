@@ -205,6 +205,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay trace show", Runs(&[], 0)),
     ("assay trace convert", Runs(&[], 0)),
     ("assay trace stats ~/.claude", Runs(&[], 0)),
+    ("assay trace stats ~/.local/share/opencode/opencode.db", Runs(&[], 0)),
     ("assay trace stats logs/*.jsonl.zst", Runs(&[], 0)),
     ("assay audit corpus RUN", Elsewhere("audit_runs")),
     ("assay audit corpus DIR", Elsewhere("audit, audit_calibrated")),
@@ -314,6 +315,7 @@ fn desk() -> Fixture {
         .file("logs/a.jsonl", said("a", "one"))
         .file("home/.claude/projects/my-project/a.jsonl", said("a", "one"))
         .file("logs/b.jsonl", said("b", "two"));
+    crate::trace::write_opencode_database(&lab.path("home/.local/share/opencode/opencode.db"));
     lab.write("logs/c.jsonl.zst", zstd::encode_all(said("c", "three").as_bytes(), 1).unwrap());
     lab
 }

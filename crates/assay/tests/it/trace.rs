@@ -257,3 +257,76 @@ fn a_document_that_is_cut_off_is_told_to_be() {
         "error: list.json is not in the atif format; it looks like messages\n"
     );
 }
+
+/// OpenCode's database with two sessions, one of which started another.
+pub(crate) fn write_opencode_database(path: &std::path::Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let database = rusqlite::Connection::open(path).unwrap();
+    let schema = "CREATE TABLE session (id, parent_id, version, time_created);
+        CREATE TABLE message (id, session_id, time_created, data);
+        CREATE TABLE part (id, message_id, data);";
+    database.execute_batch(schema).unwrap();
+    for (at, (session, parent)) in [("s1", None), ("s2", Some("s1")), ("s3", None)].into_iter().enumerate() {
+        let time = 1_767_225_600_000_i64 + i64::try_from(at).unwrap() * 1_000;
+        let sql = "INSERT INTO session VALUES (?1, ?2, '1.18.0', ?3)";
+        database.execute(sql, (session, parent, time)).unwrap();
+        let told =
+            json!({ "role": "assistant", "providerID": "p", "modelID": "m", "time": { "created": time } });
+        let sql = "INSERT INTO message VALUES (?1, ?2, ?3, ?4)";
+        database.execute(sql, (format!("m{at}"), session, time, told.to_string())).unwrap();
+        let call = json!({ "type": "tool", "tool": "bash", "callID": format!("c{at}"), "state": { "status": "completed",
+            "input": { "command": "false" }, "output": "", "metadata": { "exit": at } } });
+        let used = json!({ "type": "step-finish", "cost": 0.25, "tokens": { "input": 100, "output": 10,
+            "reasoning": 1, "cache": { "read": 50, "write": 5 } } });
+        for (part, data) in [("a", call), ("b", used)] {
+            let sql = "INSERT INTO part VALUES (?1, ?2, ?3)";
+            database.execute(sql, (format!("{part}{at}"), format!("m{at}"), data.to_string())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn sessions_of_a_database_are_counted_and_other_databases_are_not_transcripts() {
+    let lab = Fixture::new();
+    write_opencode_database(&lab.path("data/opencode.db"));
+    rusqlite::Connection::open(lab.path("data/history.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE urls (id)")
+        .unwrap();
+    let ran = lab.assay(&["trace", "stats", "data"]).ok();
+    assert!(ran.stderr.contains("1 file skipped: not transcripts"), "{}", ran.stderr);
+    for line in [
+        "data/opencode.db (session 1 of 2)",
+        "  opencode 1.18.0 with p/m, format opencode-database",
+        "  1 step, 1 turn, 2 calls, 1 failed, 1 sub-agent, 1.0 s, 0.5000 USD",
+        "  tokens: 200 input, 22 output, 100 cache read, 10 cache write in 2 messages",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+    let ran = lab.assay(&["trace", "stats", "data/history.db"]).ended(2);
+    assert!(ran.stderr.contains("only OpenCode's databases are read"), "{}", ran.stderr);
+}
+
+#[test]
+fn file_of_two_formats_asks_for_one_of_them() {
+    let lab = Fixture::new();
+    let both = json!({ "type": "user", "uuid": "u", "sessionId": "s", "message": {
+        "content": "do", "parts": [{ "text": "do" }] } });
+    lab.write("log.jsonl", both.to_string());
+    let ran = lab.assay(&["trace", "stats", "log.jsonl"]).ended(2);
+    assert!(ran.stderr.contains("claude-code and qwen-code; name one of them with --from"), "{}", ran.stderr);
+    lab.assay(&["trace", "stats", "log.jsonl", "--from", "qwen-code"]).ok();
+}
+
+#[test]
+fn failures_that_texts_do_not_show_are_unknown() {
+    let lab = Fixture::new();
+    let asked = json!([{ "id": "c", "type": "function", "function": "bash", "arguments": { "cmd": "ls" } }]);
+    let document = json!([{ "role": "user", "content": "do" }, { "role": "assistant", "content": "", "tool_calls": asked },
+        { "role": "tool", "tool_call_id": "c", "content": "x" }]);
+    lab.write("messages.json", document.to_string());
+    let ran = lab.assay(&["trace", "stats", "messages.json"]).ok();
+    assert!(ran.stdout.contains("1 call, failures unknown"), "{}", ran.stdout);
+    let document = lab.assay(&["trace", "stats", "messages.json", "--format", "json"]).ok().json();
+    assert_eq!(document["traces"][0]["failed_calls"], Value::Null);
+}
