@@ -42,7 +42,7 @@ use super::declared::{DeclaredAnswer, DeclaredCheck};
 use super::matching::Matcher;
 use super::passage::{Passage, Written, passages};
 use super::run_evidence::RunEvidence;
-use super::{Adherence, Assessment, Status};
+use super::{Adherence, Assessment, Status, WORDS};
 use crate::directive::{Directive, Modality, Probe};
 use crate::evidence::{SkillText, keys};
 use crate::rarity::rarity;
@@ -54,9 +54,6 @@ const HALF: f64 = 4.5;
 
 /// What text alone can weigh.
 const TEXT: f64 = 0.5;
-
-/// Words of the skill written out again that are worth half of that.
-const WORDS: f64 = 20.0;
 
 /// What an example weighs against a demand.
 const EXAMPLE: f64 = 0.5;
@@ -344,13 +341,6 @@ fn is_one_call(one: &Directive, other: &Directive) -> bool {
 pub fn combine_scores(scores: impl IntoIterator<Item = f64>) -> f64 {
     let evidence: f64 = scores.into_iter().map(|score| HALF * score / (1.0 - score)).sum();
     evidence / (evidence + HALF)
-}
-
-/// Whether a run shows something of a skill that is not common or already in the task.
-pub(super) fn shows_skill(adherence: &Adherence) -> bool {
-    adherence.assessments.iter().any(|assessment| assessment.weight > 0.0)
-        || !adherence.declared.is_empty()
-        || adherence.passages.iter().map(|passage| passage.words).sum::<f64>() >= WORDS
 }
 
 /// The chance that all of `k` followers among `n` other runs are readers, against that none are.
