@@ -20,7 +20,7 @@
 //! other runs that do not have it:
 //!
 //! ```text
-//! weight of a number = (1 − (1 − r) × 4 / (4 + m)) × background
+//! weight of a number = (1 − (1 − r) × 4 / (4 + max(m − 1, 0))) × background
 //! ```
 //!
 //! An answer that the task's verifier declares, and that needs the skill, weighs 1 × background if its check passed.
@@ -58,8 +58,8 @@ const TEXT: f64 = 0.5;
 /// What an example weighs against a demand.
 const EXAMPLE: f64 = 0.5;
 
-/// Runs of the task that count as much as the look of a number. It is a round figure and not fitted: with one other
-/// run a round number weighs a fifth, with four a half.
+/// Runs of the task that count as much as the look of a number. It is a round figure and not fitted: a round number weighs a
+/// half if five other runs do not have it.
 const DOUBT: f64 = 4.0;
 
 /// What a task and a skill's entry in a listing say: following that shows nothing.
@@ -138,10 +138,10 @@ fn own_weight(directive: &Directive, others_without: usize) -> f64 {
         }
 }
 
-/// What is left of the doubt about a common number after some runs of the task that do not have it: doubt ×
-/// [`DOUBT`] / ([`DOUBT`] + runs), the mean of a beta distribution after as many failures.
+/// How specific a number is that so many other runs do not have: doubt about its digits × [`DOUBT`] / ([`DOUBT`] + runs),
+/// the mean of a beta distribution after as many failures. A single run gives no rate: the first does not count.
 fn by_runs(by_text: f64, others_without: usize) -> f64 {
-    1.0 - (1.0 - by_text) * DOUBT / (DOUBT + others_without as f64)
+    1.0 - (1.0 - by_text) * DOUBT / (DOUBT + others_without.saturating_sub(1) as f64)
 }
 
 /// What each run of a task shows of a skill, in their order. All runs are treated alike; copies of a
@@ -419,9 +419,10 @@ mod tests {
             assert!((by_runs(by_text, runs) - expected).abs() < 1e-12, "{by_text} {runs}");
         };
         check(0.0, 0, 0.0);
-        check(0.0, 1, 0.2);
-        check(0.0, 4, 0.5);
-        check(2.0 / 3.0, 4, 5.0 / 6.0);
+        check(0.0, 1, 0.0);
+        check(0.0, 2, 0.2);
+        check(0.0, 5, 0.5);
+        check(2.0 / 3.0, 5, 5.0 / 6.0);
         check(1.0, 9, 1.0);
     }
 

@@ -414,13 +414,12 @@ fn limits_are_specific_if_runs_without_the_skill_do_not_have_them() {
     skill.directives = vec![limit("20", "pots"), limit("100", "minutes")];
     let with = |at: usize| wrote(&format!("pots = 20 + {at}\nminutes = 100\n"));
     let without = |at: usize| wrote(&format!("pots = 7{at}\nminutes = 35\n"));
-    // One run without them says little.
-    let each = 1.0 - 4.0 / 5.0;
-    check_scores(&skill, "", &[with(1), without(1)], &[2.0 * each / (2.0 * each + 4.5), 0.0]);
-    // Five that have neither say more: of nine others, four follow, and five do not.
+    // One run without them says nothing of how usual they are.
+    check_scores(&skill, "", &[with(1), without(1)], &[0.0, 0.0]);
+    // Five that have neither do: of nine others, four follow, and five do not.
     let runs: Vec<RunEvidence> = (1..=5).map(with).chain((1..=5).map(without)).collect();
     let background = 256.0 / 511.0;
-    let evidence = 2.0 * background * (1.0 - 4.0 / 9.0);
+    let evidence = 2.0 * background * (1.0 - 4.0 / 8.0);
     let score = evidence / (evidence + 4.5);
     check_scores(&skill, "", &runs, &[score, score, score, score, score, 0.0, 0.0, 0.0, 0.0, 0.0]);
     // What every run has is no evidence.
