@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_audit::adherence::{Left, TestCheck, files_shown};
+use assay_audit::adherence::{DeclaredCheck, Left, TestCheck, files_shown};
 use assay_audit::calibrated::{Run, RunName, TaskRuns};
 use assay_audit::corpus::Notice;
 use assay_audit::directive::{SkillFile, SkillPackage};
@@ -14,8 +14,8 @@ use assay_audit::evidence::SkillText;
 use assay_diagnostic::chain;
 use assay_fs::{FileKind, read_within, tree};
 use assay_store::{
-    AgentLabel, Check, ConditionRole, Outcome, PlannedSkill, Record, RunFolder, RunOutcomes, Store,
-    StoreError, TrialId,
+    AgentLabel, Check, CheckClass, CheckSet, ConditionRole, Outcome, PlannedSkill, Record, RunFolder,
+    RunOutcomes, Store, StoreError, TrialId,
 };
 use assay_trace::{Source, read};
 
@@ -109,13 +109,19 @@ pub fn visit_run(
                 continue;
             }
             let baseline = trials.score(without)?;
-            for (digest, arms) in arms(run, &task.name, &agent.label, notices) {
+            let audited = arms(run, &task.name, &agent.label, notices);
+            let tested = tested_skill(run, &audited).map(str::to_owned);
+            for (digest, arms) in audited {
                 let Some(skill) = texts.get(&digest) else { continue };
+                let is_tested = tested.as_ref() == Some(&digest);
                 let mut runs = Vec::new();
                 for arm in &arms {
                     let with = trials.of(&arm.condition, &arm.skill, notices)?;
                     runs.extend(with.into_iter().map(named(arm, true)));
                     runs.extend(controls.iter().cloned().map(named(arm, false)));
+                }
+                if !is_tested {
+                    runs.iter_mut().for_each(|run| run.declared.clear());
                 }
                 let prompt = prompt(&controls);
                 let skill_name = arms.first().map(|arm| arm.skill.clone()).unwrap_or_default();
@@ -125,6 +131,20 @@ pub fn visit_run(
         }
     }
     Ok(())
+}
+
+/// The digest of the skill whose directives a task's verifier declares: the one under a curated condition, else the
+/// only one. `None` if there are several: a verifier does not say which of them a line belongs to.
+fn tested_skill<'a>(run: &RunFolder, audited: &'a BTreeMap<String, Vec<Arm>>) -> Option<&'a str> {
+    let is_curated =
+        |arms: &[Arm]| arms.iter().any(|arm| run.role_of(&arm.condition) == ConditionRole::Curated);
+    let curated: Vec<&String> =
+        audited.iter().filter(|(_, arms)| is_curated(arms)).map(|(digest, _)| digest).collect();
+    let of_task = if curated.is_empty() { audited.keys().collect() } else { curated };
+    match of_task.as_slice() {
+        [only] => Some(only.as_str()),
+        _ => None,
+    }
 }
 
 /// One condition with one of its skills.
@@ -338,6 +358,7 @@ pub fn read_trial(
     Some(Run {
         name,
         left: Left { files: left.files.into_iter().chain(artifacts).collect() },
+        declared: record.checks().iter().filter_map(declared_check).collect(),
         checks: record.checks().into_iter().map(test_check).collect(),
         outcome: Some(record.outcome.word().to_owned()),
         known: record.exposure.into_iter().flatten().find(|exposure| exposure.skill == skill),
@@ -350,6 +371,22 @@ fn test_check(check: Check) -> TestCheck {
     let passed = check.passed();
     let message = if check.message.is_empty() { &check.trace } else { &check.message };
     TestCheck::new(check.name, passed, message)
+}
+
+/// What a check declares of a directive of the task's skill; `None` if it declares none, or one that an agent
+/// follows without the skill.
+fn declared_check(check: &Check) -> Option<DeclaredCheck> {
+    let label = check.label.as_ref().filter(|label| label.set == CheckSet::If)?;
+    let needs_skill =
+        label.canary || matches!(label.class, Some(CheckClass::Knowledge | CheckClass::Convention));
+    needs_skill.then(|| DeclaredCheck {
+        name: check.name.clone(),
+        passed: check.passed(),
+        file: label.file.clone().unwrap_or_else(|| "SKILL.md".to_owned()),
+        line: label.line.and_then(|line| usize::try_from(line).ok()).unwrap_or_default(),
+        answer: label.answer.clone().unwrap_or_default(),
+        canary: label.canary,
+    })
 }
 
 fn report_file(notices: &mut dyn Notices, path: &Path, line: Option<usize>, message: &str) {

@@ -13,6 +13,7 @@ use crate::evidence::Manner;
 mod assess;
 mod call;
 mod command_match;
+mod declared;
 mod delivery;
 mod left;
 mod matching;
@@ -26,13 +27,14 @@ mod score;
 mod tests;
 
 pub use assess::assess;
+pub use declared::{DeclaredAnswer, DeclaredCheck};
 pub use delivery::{Delivery, deliveries};
 pub use left::Left;
 pub use matter::{Change, Mattered, TestCheck, changed, mattered};
 pub use passage::Passage;
 pub use recover::files_shown;
 pub use run_evidence::RunEvidence;
-pub use score::{Cohort, Known, adherences, attainable, can_adopt};
+pub use score::{Cohort, Known, adherences, attainable, can_adopt, combine_scores};
 
 /// What a run shows of one directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -68,7 +70,7 @@ pub struct Assessment {
     pub status: Status,
     /// Where; `None` for [`Status::NotApplicable`] and [`Status::Unknown`].
     pub place: Option<Location>,
-    /// Weight of the directive in this run's score, in [0, 1]: 0 unless it is followed, is rare,
+    /// Weight of the directive in this run's score, in [0, 1]: 0 unless it is followed, is rare or a number,
     /// and is not followed by most other runs of the task.
     pub weight: f64,
 }
@@ -80,6 +82,8 @@ pub struct Adherence {
     pub score: f64,
     /// One for each directive, in their order.
     pub assessments: Vec<Assessment>,
+    /// Declared answers that it gave and that count for the score, in the order of the checks.
+    pub declared: Vec<DeclaredAnswer>,
     /// Lines of the skill that it wrote out again, in their order.
     pub passages: Vec<Passage>,
     /// How each directive's line reached the agent, in their order; `None` where it did not. The
@@ -107,10 +111,22 @@ pub struct DirectiveCounts {
 /// out are no higher.
 pub const ADOPTED: f64 = 0.25;
 
+/// Words of the skill written out again that are worth half of what text alone can weigh; fewer show nothing by
+/// themselves.
+const WORDS: f64 = 20.0;
+
 impl Adherence {
     /// Whether the run adopted something of the skill.
     pub fn adopted(&self) -> bool {
         self.score >= ADOPTED
+    }
+
+    /// Whether the run shows something of the skill that is not common or already in the task: a directive or a
+    /// declared answer that counts for the score, or twenty words of its text.
+    pub fn shows_skill(&self) -> bool {
+        self.assessments.iter().any(|assessment| assessment.weight > 0.0)
+            || !self.declared.is_empty()
+            || self.passages.iter().map(|passage| passage.words).sum::<f64>() >= WORDS
     }
 
     /// How many directives have which status.

@@ -13,6 +13,7 @@ mod null;
 mod pattern;
 mod reader;
 mod report;
+mod run_score;
 mod share;
 mod task;
 
@@ -29,5 +30,6 @@ pub use report::{
     CheckOutcome, DirectiveFinding, DirectiveReport, MatteredCheck, RunLocation, Undelivered,
     adherence_report,
 };
+pub use run_score::{RunScore, run_scores};
 pub use share::{Rate, count_labels};
 pub use task::{ArmPairs, Counts, PairAudit, Run, RunAudit, RunName, TaskAudit, TaskRuns, audit};

@@ -15,7 +15,17 @@
 //! many runs with the skill as without, the other readers are at most half of the others. With one
 //! other run it is 1 or 0.
 //!
-//! The weights of directives add up. Text of the skill that the run wrote out again, beside what its
+//! How common a *number* is in public text says little: 20 and 100 are everywhere, and yet runs without the skill
+//! hardly write just them beside just these words. The runs of the task say more. With r for the digits, m for the
+//! other runs that do not have it:
+//!
+//! ```text
+//! weight of a number = (1 − (1 − r) × 4 / (4 + max(m − 1, 0))) × background
+//! ```
+//!
+//! An answer that the task's verifier declares, and that needs the skill, weighs 1 × background if its check passed.
+//!
+//! The weights of directives add up; calls of which one has all words of the other count once. Text of the skill that the run wrote out again, beside what its
 //! directives demand, adds less than half a directive, however much it is: models have memorized
 //! public skills, and text alone cannot show that one was read. Words that it only said in messages
 //! weigh a quarter.
@@ -28,10 +38,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::assess::assess;
+use super::declared::{DeclaredAnswer, DeclaredCheck};
 use super::matching::Matcher;
 use super::passage::{Passage, Written, passages};
 use super::run_evidence::RunEvidence;
-use super::{Adherence, Assessment, Status};
+use super::{Adherence, Assessment, Status, WORDS};
 use crate::directive::{Directive, Modality, Probe};
 use crate::evidence::{SkillText, keys};
 use crate::rarity::rarity;
@@ -44,17 +55,20 @@ const HALF: f64 = 4.5;
 /// What text alone can weigh.
 const TEXT: f64 = 0.5;
 
-/// Words of the skill written out again that are worth half of that.
-const WORDS: f64 = 20.0;
-
 /// What an example weighs against a demand.
 const EXAMPLE: f64 = 0.5;
+
+/// Runs of the task that count as much as the look of a number. It is a round figure and not fitted: a round number weighs a
+/// half if five other runs do not have it.
+const DOUBT: f64 = 4.0;
 
 /// What a task and a skill's entry in a listing say: following that shows nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     texts: Vec<String>,
     keys: HashSet<u64>,
+    /// Runs of the task, copies counted once.
+    runs: usize,
 }
 
 impl Known {
@@ -67,7 +81,14 @@ impl Known {
             }
         }
         let keys = texts.iter().flat_map(|text| keys(text)).collect();
-        Self { texts, keys }
+        let distinct = runs.iter().enumerate().filter(|(at, run)| !runs[..*at].contains(run)).count();
+        Self { texts, keys, runs: distinct }
+    }
+
+    /// Whether a text is in what the task says or what its runs saw, in any case.
+    fn has_text(&self, text: &str) -> bool {
+        let wanted = Matcher::Text(text.split_whitespace().collect::<Vec<_>>().join(" "));
+        self.texts.iter().any(|known| wanted.is_in(known))
     }
 
     /// Whether following a directive of a skill shows nothing, because the task, its inputs, or the
@@ -86,7 +107,7 @@ impl Known {
 pub fn attainable(skill: &SkillText, known: &Known) -> f64 {
     let mut heaviest: HashMap<&str, f64> = HashMap::new();
     for directive in skill.directives.iter().filter(|directive| directive.modality == Modality::Required) {
-        let weight = own_weight(directive);
+        let weight = own_weight(directive, known.runs.saturating_sub(1));
         if weight > 0.0 && !known.has(directive, skill) {
             let most = heaviest.entry(&directive.subject).or_default();
             *most = most.max(weight);
@@ -105,10 +126,22 @@ pub fn can_adopt(attainable: f64) -> bool {
     evidence / (evidence + HALF) > super::ADOPTED
 }
 
-/// The weight of a directive that no other run follows.
-fn own_weight(directive: &Directive) -> f64 {
+/// The weight of a directive before the background, if so many other runs of the task do not follow it.
+fn own_weight(directive: &Directive, others_without: usize) -> f64 {
     let share = if directive.example { EXAMPLE } else { 1.0 };
-    share * distinctiveness(&directive.probe, &directive.subject)
+    let by_text = distinctiveness(&directive.probe, &directive.subject);
+    share
+        * if matches!(directive.probe, Probe::Number { .. }) {
+            by_runs(by_text, others_without)
+        } else {
+            by_text
+        }
+}
+
+/// How specific a number is that so many other runs do not have: doubt about its digits × [`DOUBT`] / ([`DOUBT`] + runs),
+/// the mean of a beta distribution after as many failures. A single run gives no rate: the first does not count.
+fn by_runs(by_text: f64, others_without: usize) -> f64 {
+    1.0 - (1.0 - by_text) * DOUBT / (DOUBT + others_without.saturating_sub(1) as f64)
 }
 
 /// What each run of a task shows of a skill, in their order. All runs are treated alike; copies of a
@@ -132,12 +165,14 @@ struct Shown<'a> {
     material: &'a RunEvidence,
     assessments: Vec<Assessment>,
     written: Written,
+    /// What the verifier declares of the skill, and says of this run.
+    declared: &'a [DeclaredCheck],
 }
 
 impl<'a> Shown<'a> {
     fn new(skill: &SkillText, material: &'a RunEvidence) -> Self {
         let assessments = assess(&skill.directives, material);
-        Self { material, assessments, written: Written::new(material) }
+        Self { material, assessments, written: Written::new(material), declared: &[] }
     }
 }
 
@@ -153,6 +188,18 @@ impl<'a> Cohort<'a> {
             }));
         }
         Self { skill, known, distinct, of }
+    }
+
+    /// Adds the checks of the verifier that test directives of the skill: one list for each run, in their order.
+    #[must_use]
+    pub fn with_declared(mut self, declared: &'a [Vec<DeclaredCheck>]) -> Self {
+        for (at, checks) in self.of.iter().zip(declared) {
+            let shown = &mut self.distinct[*at];
+            if shown.declared.is_empty() {
+                shown.declared = checks;
+            }
+        }
+        self
     }
 
     /// What each run shows, in their order.
@@ -177,6 +224,7 @@ impl<'a> Cohort<'a> {
 
     fn score(&self, all: &[&Shown<'_>]) -> Vec<Adherence> {
         let weights = self.weights(all);
+        let declared = self.declared_weights(all);
         let written: Vec<(&RunEvidence, &Written)> =
             all.iter().map(|shown| (shown.material, &shown.written)).collect();
         let others = all.len().saturating_sub(1);
@@ -184,9 +232,29 @@ impl<'a> Cohort<'a> {
         all.iter()
             .zip(passages)
             .map(|(shown, passages)| {
-                weigh(&self.skill.directives, shown.assessments.clone(), passages, &weights)
+                let gave = |check: &&DeclaredCheck| check.passed == Some(true);
+                let answers = shown.declared.iter().filter(gave).filter_map(|check| {
+                    let weight = *declared.get(check.name.as_str())?;
+                    Some(DeclaredAnswer { check: check.clone(), weight })
+                });
+                let answers = answers.collect();
+                weigh(&self.skill.directives, shown.assessments.clone(), passages, answers, &weights)
             })
             .collect()
+    }
+
+    /// The weight of each declared answer in the runs that gave it, by the check's name: 1 × background.
+    fn declared_weights(&self, all: &[&Shown<'a>]) -> HashMap<&'a str, f64> {
+        let mut givers: HashMap<&str, (usize, &DeclaredCheck)> = HashMap::new();
+        for check in all.iter().flat_map(|shown| shown.declared).filter(|check| check.passed == Some(true)) {
+            givers.entry(&check.name).or_insert((0, check)).0 += 1;
+        }
+        let weight = |(name, (count, check)): (&'a str, (usize, &DeclaredCheck))| {
+            let background = background(count - 1, all.len() - 1);
+            let is_known = !check.answer.is_empty() && self.known.has_text(&check.answer);
+            (background > 0.0 && !is_known).then_some((name, background))
+        };
+        givers.into_iter().filter_map(weight).collect()
     }
 
     /// The weight of each directive in the runs that follow it.
@@ -200,7 +268,7 @@ impl<'a> Cohort<'a> {
             if background <= 0.0 || self.known.has(directive, self.skill) {
                 return 0.0;
             }
-            background * own_weight(directive)
+            background * own_weight(directive, all.len() - followers)
         };
         self.skill.directives.iter().enumerate().map(weight).collect()
     }
@@ -211,6 +279,7 @@ fn weigh(
     directives: &[Directive],
     mut assessments: Vec<Assessment>,
     passages: Vec<Passage>,
+    mut declared: Vec<DeclaredAnswer>,
     weights: &[f64],
 ) -> Adherence {
     let mut counted: Vec<(&str, usize)> = Vec::new();
@@ -225,10 +294,24 @@ fn weigh(
             None => counted.push((&directive.subject, at)),
         }
     }
-    for (_, at) in counted {
-        assessments[at].weight = weights[at];
+    for &(_, at) in &counted {
+        let is_part = counted.iter().any(|&(_, other)| {
+            is_one_call(&directives[at], &directives[other]) && (weights[other], at) > (weights[at], other)
+        });
+        if !is_part {
+            assessments[at].weight = weights[at];
+        }
     }
-    let total: f64 = assessments.iter().map(|assessment| assessment.weight).sum();
+    // What one line demands counts once.
+    for answer in &mut declared {
+        let of_line = directives.iter().zip(&assessments).filter(|(directive, _)| {
+            (directive.file.as_str(), directive.line) == (answer.check.file.as_str(), answer.check.line)
+        });
+        let already: f64 = of_line.map(|(_, assessment)| assessment.weight).sum();
+        answer.weight = (answer.weight - already).max(0.0);
+    }
+    let total: f64 = assessments.iter().map(|assessment| assessment.weight).sum::<f64>()
+        + declared.iter().map(|answer| answer.weight).sum::<f64>();
     let counted = |line: usize| {
         let of_line = |(directive, found): (&Directive, &Assessment)| {
             found.weight > 0.0 && directive.line == line && directive.file == "SKILL.md"
@@ -240,7 +323,24 @@ fn weigh(
         passages.iter().filter(|passage| !counted(passage.line)).map(|passage| passage.words).sum();
     let evidence = total + TEXT * words / (words + WORDS);
     let score = evidence / (evidence + HALF);
-    Adherence { score, assessments, passages, deliveries: Vec::new() }
+    Adherence { score, assessments, declared, passages, deliveries: Vec::new() }
+}
+
+/// Whether two directives demand one call, of which one names fewer words: `find -type f` and `find . -type f -print0`.
+fn is_one_call(one: &Directive, other: &Directive) -> bool {
+    let (Probe::Command { program, words }, Probe::Command { program: also, words: more }) =
+        (&one.probe, &other.probe)
+    else {
+        return false;
+    };
+    let within = |few: &[String], many: &[String]| few.iter().all(|word| many.contains(word));
+    program == also && (within(words, more) || within(more, words))
+}
+
+/// The score of several skills together: their evidence is added.
+pub fn combine_scores(scores: impl IntoIterator<Item = f64>) -> f64 {
+    let evidence: f64 = scores.into_iter().map(|score| HALF * score / (1.0 - score)).sum();
+    evidence / (evidence + HALF)
 }
 
 /// The chance that all of `k` followers among `n` other runs are readers, against that none are.
@@ -311,6 +411,28 @@ mod tests {
         check(2, &[1.0, 1.0 / 3.0, 0.0]);
         check(5, &[1.0, 26.0 / 31.0, 16.0 / 31.0, 6.0 / 31.0, 1.0 / 31.0, 0.0]);
         assert!(background(500, 2000) > 0.999 && background(1500, 2000) < 0.001);
+    }
+
+    #[test]
+    fn runs_without_a_number_make_it_specific() {
+        let check = |by_text: f64, runs: usize, expected: f64| {
+            assert!((by_runs(by_text, runs) - expected).abs() < 1e-12, "{by_text} {runs}");
+        };
+        check(0.0, 0, 0.0);
+        check(0.0, 1, 0.0);
+        check(0.0, 2, 0.2);
+        check(0.0, 5, 0.5);
+        check(2.0 / 3.0, 5, 5.0 / 6.0);
+        check(1.0, 9, 1.0);
+    }
+
+    #[test]
+    fn the_skills_of_a_run_add_their_evidence() {
+        let near =
+            |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        near(combine_scores([]), 0.0);
+        near(combine_scores([1.0 / 5.5]), 1.0 / 5.5);
+        near(combine_scores([1.0 / 5.5, 2.0 / 6.5, 0.0]), 3.0 / 7.5);
     }
 
     #[test]

@@ -402,6 +402,83 @@ fn text_alone_is_worth_less_than_half_a_directive() {
     assert!(!found[0].adopted());
 }
 
+/// A demand for a round number beside a word.
+fn limit(value: &str, word: &str) -> Directive {
+    let probe = Probe::Number { value: value.to_owned(), near: vec![word.to_owned()] };
+    directive(Kind::Threshold, probe, &format!("At most {value} {word}."))
+}
+
+#[test]
+fn limits_are_specific_if_runs_without_the_skill_do_not_have_them() {
+    let mut skill = bare_skill(&[]);
+    skill.directives = vec![limit("20", "pots"), limit("100", "minutes")];
+    let with = |at: usize| wrote(&format!("pots = 20 + {at}\nminutes = 100\n"));
+    let without = |at: usize| wrote(&format!("pots = 7{at}\nminutes = 35\n"));
+    // One run without them says nothing of how usual they are.
+    check_scores(&skill, "", &[with(1), without(1)], &[0.0, 0.0]);
+    // Five that have neither do: of nine others, four follow, and five do not.
+    let runs: Vec<RunEvidence> = (1..=5).map(with).chain((1..=5).map(without)).collect();
+    let background = 256.0 / 511.0;
+    let evidence = 2.0 * background * (1.0 - 4.0 / 8.0);
+    let score = evidence / (evidence + 4.5);
+    check_scores(&skill, "", &runs, &[score, score, score, score, score, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    // What every run has is no evidence.
+    let runs: Vec<RunEvidence> = (1..=4).map(with).collect();
+    check_scores(&skill, "", &runs, &[0.0; 4]);
+    assert!(!adherences(&skill, &runs, &Known::new("", &runs))[0].shows_skill());
+}
+
+#[test]
+fn of_calls_with_the_same_words_the_heaviest_counts() {
+    let mut skill = bare_skill(&[]);
+    let call = |words: &[&str]| {
+        let subject = format!("zqx_sieve {}", words.join(" "));
+        directive(Kind::Command, command("zqx_sieve", words), &subject)
+    };
+    skill.directives = vec![call(&["--fine"]), call(&["--fine", "--dry"]), call(&["--coarse"])];
+    let ran = |line: &str| material(&[shell(line, "")], &[]);
+    let runs = [ran("zqx_sieve --fine --dry a"), wrote("x")];
+    check_scores(&skill, "", &runs, &[1.0 / 5.5, 0.0]);
+    let runs = [ran("zqx_sieve --fine --dry a; zqx_sieve --coarse b"), wrote("x")];
+    check_scores(&skill, "", &runs, &[2.0 / 6.5, 0.0]);
+}
+
+#[test]
+fn declared_answers_count_once_a_line() {
+    let skill = bare_skill(&["zqx_oven"]);
+    let check = |name: &str, line: usize, answer: &str, passed: Option<bool>| DeclaredCheck {
+        name: name.to_owned(),
+        passed,
+        file: "SKILL.md".to_owned(),
+        line,
+        answer: answer.to_owned(),
+        canary: true,
+    };
+    let scores = |prompt: &str, runs: &[RunEvidence], declared: &[Vec<DeclaredCheck>]| -> Vec<f64> {
+        let known = Known::new(prompt, runs);
+        let found = Cohort::new(&skill, runs, &known).with_declared(declared).adherences();
+        found.iter().map(|adherence| adherence.score).collect()
+    };
+    let near = |found: Vec<f64>, expected: &[f64]| {
+        let is_near = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9);
+        assert!(is_near && found.len() == expected.len(), "{found:?} {expected:?}");
+    };
+    let given = |first: Option<bool>, second: Option<bool>| {
+        vec![check("d1", 40, "kept warm", first), check("d2", 41, "twice", second)]
+    };
+    let runs = [wrote("a"), wrote("b")];
+    let declared = [given(Some(true), Some(true)), given(Some(false), None)];
+    near(scores("", &runs, &declared), &[2.0 / 6.5, 0.0]);
+    // What the task says is no evidence, and neither is what the other run gave as well.
+    near(scores("Have it kept warm.", &runs, &declared), &[1.0 / 5.5, 0.0]);
+    let declared = [given(Some(true), Some(true)), given(Some(true), Some(false))];
+    near(scores("", &runs, &declared), &[1.0 / 5.5, 0.0]);
+    // The directive of line 7 and the answer of line 7 are one.
+    let runs = [wrote("zqx_oven"), wrote("b")];
+    let declared = [vec![check("d1", 7, "zqx_oven", Some(true))], Vec::new()];
+    near(scores("", &runs, &declared), &[1.0 / 5.5, 0.0]);
+}
+
 /// A few calls that write, run and read.
 fn calls() -> impl Strategy<Value = Vec<(usize, usize)>> {
     prop::collection::vec((0..4_usize, 0..WORDS.len()), 0..6)

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::Pattern;
 use super::findings::{ArmFindings, findings};
 use super::report::adherence_report;
+use super::run_score::run_scores;
 use super::task::{PairAudit, Run, RunName, TaskAudit, TaskRuns, audit, count};
 use crate::Exposed;
 use crate::SCHEMA;
@@ -282,6 +283,12 @@ impl CorpusAudit {
             for directive in adherence_report(arm, &self.tasks) {
                 line(json!(directive));
             }
+        }
+        for run in run_scores(&self.tasks) {
+            let mut run = json!(run);
+            run["schema"] = json!(SCHEMA);
+            run["kind"] = json!("run");
+            line(run);
         }
         let sentences: Vec<&str> = self.arms.iter().map(|arm| arm.sentence.as_str()).collect();
         line(json!({

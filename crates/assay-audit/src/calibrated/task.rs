@@ -10,8 +10,8 @@ use super::pattern::{Finding, Pair as PatternPair, Pattern, RunFacts, patterns};
 use crate::Exposed;
 use crate::Mode;
 use crate::adherence::{
-    ADOPTED, Adherence, Delivery, Known, Left, RunEvidence, TestCheck, adherences, attainable, can_adopt,
-    deliveries,
+    ADOPTED, Adherence, Cohort, DeclaredCheck, Delivery, Known, Left, RunEvidence, TestCheck, adherences,
+    attainable, can_adopt, deliveries,
 };
 use crate::behaviour::{Action, Difference, Phase, actions, differences};
 use crate::directive::Directive;
@@ -64,6 +64,8 @@ pub struct Run {
     pub left: Left,
     /// The checks of the verifier; empty where they are not known.
     pub checks: Vec<TestCheck>,
+    /// The checks that test directives of the task's skill, as its verifier declares them; empty where it does not.
+    pub declared: Vec<DeclaredCheck>,
     /// The outcome, such as `passed`, where it is known. Only the pattern `skill_inertia` depends on it.
     pub outcome: Option<String>,
 }
@@ -82,6 +84,7 @@ impl Run {
             known: None,
             left: Left::default(),
             checks: Vec::new(),
+            declared: Vec::new(),
             outcome: None,
         }
     }
@@ -123,8 +126,8 @@ pub struct RunAudit {
     pub opened_at: Option<usize>,
     /// What it shows of the skill's directives.
     pub adherence: Adherence,
-    /// Its adoption score; `None` where nothing of the skill can be adopted measurably: what its directives demand shows
-    /// nothing in this task, and no run wrote out its text.
+    /// Its adoption score; `None` where the skill cannot be measured in this task: no run, with it or without, shows
+    /// anything of it that is not common or already in the task.
     pub adoption: Option<f64>,
     /// Whether it reaches the threshold; `None` where no run could.
     pub adopted: Option<bool>,
@@ -203,9 +206,12 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
         .map(|run| materials.iter().position(|other| run == other).unwrap_or_default())
         .collect();
     let seen = Known::new(&task.prompt, &materials);
-    let adherence = adherences(task.skill, &materials, &seen);
-    let weight = attainable(task.skill, &seen);
-    let is_measurable = weight > 0.0 || adherence.iter().any(|adherence| adherence.score > 0.0);
+    let declared: Vec<Vec<DeclaredCheck>> = task.runs.iter().map(|run| run.declared.clone()).collect();
+    let adherence = Cohort::new(task.skill, &materials, &seen).with_declared(&declared).adherences();
+    let declared_items: BTreeSet<&str> = declared.iter().flatten().map(|check| check.name.as_str()).collect();
+    let weight = attainable(task.skill, &seen) + declared_items.len() as f64;
+    // Nothing can be said of a run that shows nothing, unless another shows that something can be seen.
+    let is_measurable = adherence.iter().any(Adherence::shows_skill);
     let others = library.iter().filter(|skill| skill.body != task.skill.body);
     let other_skills: Vec<Vec<Adherence>> =
         others.map(|skill| adherences(skill, &materials, &seen)).collect();
@@ -227,7 +233,7 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
                 exposure,
                 opened_at,
                 adoption: is_measurable.then_some(adherence.score),
-                adopted: can_adopt(weight).then_some(reaches),
+                adopted: (is_measurable && can_adopt(weight)).then_some(reaches),
                 adherence: Adherence { deliveries, ..adherence },
                 other_skills: other_skills.iter().map(|skill| skill[at].score).collect(),
                 checks: run.checks.clone(),

@@ -163,6 +163,8 @@ fn lines_have_what_the_contract_says(audit: &CorpusAudit) {
     let (pairs, traces) = (of("pair"), of("trace"));
     // 9 tasks: 6 + 9 treatment pairs, 2 · 6 null-minus in both orders, 2 + 6 null-plus.
     assert_eq!((pairs.len(), traces.len(), of("findings").len()), (9 * 35, 99, 1));
+    // Runs with the skill, each once.
+    assert_eq!(of("run").len(), 45);
     assert_eq!(lines.last().expect("lines")["kind"], "findings");
     for line in &lines {
         assert_eq!(line["schema"], "assay.audit/2");
@@ -177,13 +179,14 @@ fn lines_have_what_the_contract_says(audit: &CorpusAudit) {
     }
     for trace in traces {
         let adoption = &trace["adoption"];
-        let score = adoption["score"].as_f64().expect("a number");
-        // Unknown where no run can reach the threshold.
+        // Unknown where no run of the task shows anything of the skill, or can reach the threshold.
+        let score = adoption["score"].as_f64();
+        assert!(score.is_some() || adoption["score"].is_null(), "{adoption}");
         let is_right = match adoption["adopted"].as_bool() {
-            Some(adopted) => adopted == (score >= ADOPTED),
-            None => adoption["adopted"].is_null() && score < ADOPTED,
+            Some(adopted) => score.is_some_and(|score| adopted == (score >= ADOPTED)),
+            None => adoption["adopted"].is_null() && score.is_none_or(|score| score < ADOPTED),
         };
-        assert!((0.0..=1.0).contains(&score) && is_right, "{adoption}");
+        assert!(score.is_none_or(|score| (0.0..=1.0).contains(&score)) && is_right, "{adoption}");
         let count = |key: &str| adoption["directives"][key].as_u64().expect("a count");
         assert!(count("followed") + count("violated") + count("unknown") <= count("total"), "{adoption}");
         assert!(count("delivered") <= count("total"), "{adoption}");

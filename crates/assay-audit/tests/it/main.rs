@@ -3,3 +3,4 @@
 mod calibrated;
 mod directives;
 mod prohibitions;
+mod validity;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_audit::adherence::ADOPTED;
-use assay_audit::calibrated::{Rate, RunAudit, TaskAudit};
+use assay_audit::calibrated::{Rate, RunAudit, TaskAudit, run_scores};
 use assay_stats::rate;
 use serde::Serialize;
 
@@ -46,6 +46,13 @@ pub struct Check {
     pub auc_controls: Option<Auc>,
     /// The second.
     pub auc_skills: Option<Auc>,
+    /// Runs that opened a skill, scored by all their skills together, against their task's controls.
+    pub auc_runs: Option<Auc>,
+    /// Skills that can be measured, of all skills and tasks that are audited. No other figure but those of wrong
+    /// skills counts one that cannot.
+    pub measured: Rate,
+    /// Of those that a run opened.
+    pub measured_opened: Rate,
     /// Runs that outscore all their controls and all other skills.
     pub first: Rate,
     /// The same runs and controls, scored with every skill but the right one: one half if the score
@@ -141,22 +148,31 @@ pub fn check(tasks: &[TaskAudit]) -> Check {
         opened += readers.len();
         with_reader += usize::from(!readers.is_empty());
         for reader in readers {
-            let own = reader.adherence.score;
-            let won: Vec<f64> = unread.iter().map(|run| wins(own, run.adherence.score)).collect();
-            let over: Vec<f64> = reader.other_skills.iter().map(|other| wins(own, *other)).collect();
-            let right = |all: &[f64]| all.iter().all(|win| *win > 0.75);
-            first.push(right(&won) && right(&over));
             let by_chance = unread
                 .iter()
                 .flat_map(|run| reader.other_skills.iter().zip(&run.other_skills).map(|(a, b)| wins(*a, *b)));
             let name = &task.task;
             placebo.entry(name.clone()).or_default().push(by_chance.collect());
+            let Some(own) = reader.adoption else { continue };
+            let won: Vec<f64> = unread.iter().map(|run| wins(own, run.adherence.score)).collect();
+            let over: Vec<f64> = reader.other_skills.iter().map(|other| wins(own, *other)).collect();
+            let right = |all: &[f64]| all.iter().all(|win| *win > 0.75);
+            first.push(right(&won) && right(&over));
             both.entry(name.clone()).or_default().push(won.iter().chain(&over).copied().collect());
             controls.entry(name.clone()).or_default().push(won);
             skills.entry(name.clone()).or_default().push(over);
         }
     }
-    let runs = || distinct.iter().flat_map(|(_, runs)| runs.iter());
+    let all_runs = || distinct.iter().flat_map(|(_, runs)| runs.iter());
+    let runs = || all_runs().filter(|run| run.adopted.is_some());
+    let is_measured = |runs: &[&RunAudit]| runs.iter().any(|run| run.adoption.is_some());
+    let is_opened = |runs: &[&RunAudit]| runs.iter().any(|run| run.exposure.opened);
+    let mut by_run = Comparisons::new();
+    for run in run_scores(tasks).iter().filter(|run| run.opened) {
+        let Some(own) = run.score else { continue };
+        let won = run.controls.iter().map(|other| wins(own, *other)).collect();
+        by_run.entry(run.task.clone()).or_default().push(won);
+    }
     let reaches = |run: &&&RunAudit| run.adherence.score >= ADOPTED;
     let left_out = left_out(&distinct);
     let sum = |count: fn(&LeftOut) -> usize| left_out.iter().map(count).sum::<usize>();
@@ -166,13 +182,18 @@ pub fn check(tasks: &[TaskAudit]) -> Check {
         auc: auc(&both),
         auc_controls: auc(&controls),
         auc_skills: auc(&skills),
+        auc_runs: auc(&by_run),
+        measured: Rate::counted(distinct.iter().map(|(_, runs)| is_measured(runs))),
+        measured_opened: Rate::counted(
+            distinct.iter().filter(|(_, runs)| is_opened(runs)).map(|(_, runs)| is_measured(runs)),
+        ),
         first: Rate::counted(first),
         placebo_auc: auc(&placebo),
         threshold: ADOPTED,
         detected: Rate::counted(runs().filter(|run| run.exposure.opened).map(|run| reaches(&run))),
         false_alarms: Rate::counted(runs().filter(|run| !run.exposure.opened).map(|run| reaches(&run))),
         placebo_alarms: Rate::counted(
-            runs().flat_map(|run| run.other_skills.iter().map(|score| *score >= ADOPTED)),
+            all_runs().flat_map(|run| run.other_skills.iter().map(|score| *score >= ADOPTED)),
         ),
         detected_by_others: Rate::new(sum(|task| task.detected), sum(|task| task.opened)),
         false_alarms_by_others: Rate::new(sum(|task| task.false_alarms), sum(|task| task.unread)),
@@ -186,12 +207,13 @@ fn left_out(tasks: &[(&TaskAudit, Vec<&RunAudit>)]) -> Vec<LeftOut> {
         let others =
             tasks.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, (_, runs))| runs);
         let unread: Vec<f64> =
-            others.filter(|run| !run.exposure.opened).map(|run| run.adherence.score).collect();
+            others.filter(|run| !run.exposure.opened).filter_map(|run| run.adoption).collect();
         let alarms = |threshold: f64| unread.iter().filter(|score| **score >= threshold).count() as f64;
         let steps = (1..=20).map(|step| f64::from(step) * 0.05);
         let threshold =
             steps.into_iter().find(|t| alarms(*t) <= ALLOWANCE * unread.len() as f64).unwrap_or(1.0);
-        let count = |opened: bool| runs.iter().filter(move |run| run.exposure.opened == opened);
+        let measured = || runs.iter().filter(|run| run.adoption.is_some());
+        let count = |opened: bool| measured().filter(move |run| run.exposure.opened == opened);
         let reach = |opened: bool| count(opened).filter(|run| run.adherence.score >= threshold).count();
         LeftOut {
             task: task.task.clone(),

@@ -16,10 +16,15 @@ fn the_score_tells_runs_that_read_the_skill_from_the_rest() {
     assert_eq!((check.opened, check.tasks), (6, 4));
     let auc = check.auc.as_ref().unwrap();
     assert!(auc.value >= 0.9 && auc.without_one_task >= 0.9, "{auc:?}");
-    // Six readers against 18 controls of theirs, and 48 times against another skill.
-    assert_eq!(auc.comparisons, 66);
+    // Six readers against their controls, and against the other skills.
+    assert!(auc.comparisons <= 66, "{auc:?}");
+    let of_controls = check.auc_controls.as_ref().unwrap();
+    assert!(of_controls.value >= 0.85, "{of_controls:?}");
+    // Each run was offered one skill.
+    assert_eq!(check.auc_runs.as_ref(), Some(of_controls));
+    assert!(check.measured.count as f64 >= 0.6 * check.measured.of as f64, "{:?}", check.measured);
     let placebo = check.placebo_auc.as_ref().and_then(|auc| auc.interval).unwrap();
     assert!(placebo.0 < 0.5 && 0.5 < placebo.1, "{placebo:?}");
     let alarms = check.false_alarms;
-    assert!(alarms.of == 66 && alarms.count as f64 <= 0.05 * alarms.of as f64, "{alarms:?}");
+    assert!(alarms.of >= 30 && alarms.count as f64 <= 0.05 * alarms.of as f64, "{alarms:?}");
 }

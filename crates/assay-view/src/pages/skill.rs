@@ -354,7 +354,7 @@ fn behaviour(site: &Site, data: &RunData, digest: &str) -> (String, Vec<TraceLin
     if unknown > 0 {
         let of = if unknown == traces.len() { String::new() } else { format!(" in {unknown} of them") };
         text.push_str(&format!(
-            " Adoption cannot be measured{of}: what the skill demands is common or already in the task."
+            " Adoption cannot be measured{of}: what the skill demands is common or already in the task, or no run did it."
         ));
     }
     let run = &data.plan.run;

@@ -265,11 +265,7 @@ fn adoption_is_unknown_where_nothing_can_be_adopted_measurably() {
     let little = "a single run cannot show adoption";
     check("Write the code `RH-7731` above the totals.\n", "RH-7731\n", true, false, little);
     let more = "Name the column `closing_zq_month`.\n\nWrite the code `SG-4482` below the totals.\n";
-    check(
-        &format!("Write the code `RH-7731`.\n\n{more}"),
-        "nothing of it\n",
-        true,
-        true,
-        "shows no adoption",
-    );
+    check(&format!("Write the code `RH-7731`.\n\n{more}"), "RH-7731\n", true, true, "shows no adoption");
+    // No run did anything of it: nothing shows that it could have been seen.
+    check(&format!("Write the code `RH-7731`.\n\n{more}"), "nothing of it\n", false, false, nothing);
 }

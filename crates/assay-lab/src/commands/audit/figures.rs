@@ -1,9 +1,9 @@
 //! `assay lab audit figures`: every table of docs/AUDIT.md.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use assay_audit::calibrated::{Rate, TaskAudit, audit};
+use assay_audit::calibrated::{Rate, TaskAudit, audit, run_scores};
 use assay_audit::sheet;
 use assay_report::clean;
 use serde::Serialize;
@@ -90,8 +90,11 @@ fn measure(
 }
 
 /// The runs of each condition and repetition. A run that is audited for several skills counts once,
-/// as adopting if it adopts one of them.
+/// as adopting if all of them together reach the threshold, or one by itself.
 fn conditions(tasks: &[TaskAudit]) -> Vec<Condition> {
+    let scores = run_scores(tasks);
+    let together: BTreeSet<&str> =
+        scores.iter().filter(|run| run.adopted == Some(true)).map(|run| run.trace.as_str()).collect();
     let mut runs: BTreeMap<(String, &str), (bool, bool, Option<bool>)> = BTreeMap::new();
     for run in tasks.iter().flat_map(|task| &task.runs) {
         let name = match (&run.name.trial, run.name.repetition) {
@@ -100,7 +103,7 @@ fn conditions(tasks: &[TaskAudit]) -> Vec<Condition> {
         };
         let (opened, adopted, passed) = runs.entry((name, &run.trace)).or_default();
         *opened |= run.exposure.opened;
-        *adopted |= run.adherence.adopted();
+        *adopted |= run.adopted == Some(true) || (run.with && together.contains(run.trace.as_str()));
         *passed =
             (!run.checks.is_empty()).then(|| run.checks.iter().all(|check| check.passed != Some(false)));
     }
@@ -136,7 +139,8 @@ fn tables(development: &[Measured], unseen: &[Measured], labels: &sheet::Labels)
         text.push_str(&format!("Findings, by label\n\n{}\n", format_counts(labels)));
     }
     text.push_str(
-        "AUC: share of won comparisons; mean over tasks with 95% CI. In other brackets: exact 95% CI.\n",
+        "Skills measured: of the skills and tasks that are audited. One that cannot be measured is in no figure below but those \
+         of wrong skills.\nAUC: share of won comparisons; mean over tasks with 95% CI. In other brackets: exact 95% CI.\n",
     );
     text
 }
@@ -145,8 +149,11 @@ fn tables(development: &[Measured], unseen: &[Measured], labels: &sheet::Labels)
 type Value = fn(&Check) -> String;
 
 /// The rows of the first table.
-const ROWS: [(&str, Value); 11] = [
+const ROWS: [(&str, Value); 14] = [
     ("runs that opened the skill", |check| format!("{} in {} tasks", check.opened, check.tasks)),
+    ("skills measured", |check| rate(check.measured)),
+    ("… opened by a run", |check| rate(check.measured_opened)),
+    ("AUC, all skills of a run", |check| auc(check.auc_runs.as_ref())),
     ("AUC, controls of the task", |check| auc(check.auc_controls.as_ref())),
     ("AUC, other skills", |check| auc(check.auc_skills.as_ref())),
     ("AUC, both", |check| auc(check.auc.as_ref())),
