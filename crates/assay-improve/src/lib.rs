@@ -1,1 +1,3 @@
-//! `assay improve`: candidates for a skill against the skill, and the parts of a skill that carry its lift.
+//! Whether a changed skill is better, and which parts of a skill carry its lift.
+
+pub mod shrink;

@@ -9,9 +9,9 @@ use crate::sample::{LARGEST_VARIANCE, mean, scores};
 /// 1 − power.
 const MISSED: f64 = 0.2;
 
-/// The variance of a trial within its task where none is known: pass rates near 0 and 1 in half of the tasks, and ⅕ in the
-/// others, which is common in public suites (docs/STATISTICS.md, "Planning").
-pub const TRIAL_VARIANCE: f64 = 0.1;
+/// The mean variance of a trial within its task where none is known: m(1 − m)·(a + b)/(a + b + 1) of pass rates Beta(a, b)
+/// with a mean m of .4 and a + b = .48, the median of public suites (docs/STATISTICS.md, "Planning").
+pub const TRIAL_VARIANCE: f64 = 0.4 * 0.6 * 0.48 / 1.48;
 
 /// The variance of a trial within its task, pooled over the cells of an arm, with one observation more, of variance ¼;
 /// `None` without a cell of two trials.
@@ -89,6 +89,9 @@ mod tests {
         };
         check(84, 0.1, true);
         check(30, 0.1, true);
+        check(20, 0.1, true);
+        check(84, 0.05, true);
+        check(60, 0.05, false);
         check(30, 0.05, false);
         check(12, 0.1, false);
         check(4, 0.5, false);

@@ -1,0 +1,16 @@
+//! Which parts of a skill carry its lift, and the shorter skill.
+//!
+//! [`next_step`] is a function of a design and the scores so far: it says which trials come next, or what they show. The
+//! command and the simulation of its error rates (`assay lab simulate --grid ablation`) call the same one.
+
+mod decide;
+mod design;
+mod outcome;
+#[cfg(test)]
+mod tests;
+mod trials;
+
+pub use decide::next_step;
+pub use design::{Allocation, FEWEST_TASKS, Refusal, ScreeningRule, ShrinkDesign};
+pub use outcome::{PartOutcome, PartState, ShrinkDecision, ShrinkOutcome};
+pub use trials::{CellTrials, ReferenceTrials, ShrinkCell, ShrinkScores, ShrinkStep, Stage, Wanted};
