@@ -9,13 +9,14 @@ use crate::args::simulate::SimulateArgs;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 
-const HEADS: [&str; 9] = [
+const HEADS: [&str; 10] = [
     "truth",
     "tasks",
     "trials a task",
-    "rule",
     "each found (%)",
+    "leave one out (%)",
     "any false find (%)",
+    "leave one out (%)",
     "worse accepted (%)",
     "shorter accepted (%)",
     "mean trials",
@@ -46,19 +47,24 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
     let known = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
-    let lines: Vec<[String; 9]> = rows()
-        .map(|(cell, found)| {
-            [
+    // The rules of a design are beside each other in the grid.
+    let all: Vec<_> = rows().collect();
+    let lines: Vec<[String; 10]> = all
+        .chunks(2)
+        .filter_map(|pair| {
+            let [(cell, found), (_, other)] = pair else { return None };
+            Some([
                 cell.truth.name().to_owned(),
                 cell.tasks.to_string(),
                 cell.each.to_string(),
-                cell.rule_name().to_owned(),
                 known(found.found_each),
+                known(other.found_each),
                 percent(found.false_find),
+                percent(other.false_find),
                 known(found.accepted_null),
                 known(found.accepted_true),
                 format!("{:.0}", found.spent),
-            ]
+            ])
         })
         .collect();
     let suites = counted(args.suites, "simulated campaign", "simulated campaigns");
