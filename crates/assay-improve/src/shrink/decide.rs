@@ -11,8 +11,8 @@ use assay_stats::{Estimate, Interval, PairedTask, SessionDrift, interval_for_bou
 use super::design::{
     ScreeningRule, ShrinkDesign, confirmation_repetitions, leave_one_out_repetitions, pairs,
 };
-use super::outcome::{PartOutcome, PartState, ShrinkDecision, ShrinkOutcome};
-use super::trials::{ReferenceTrials, ShrinkCell, ShrinkScores, ShrinkStep, Stage, Wanted};
+use super::outcome::{PartOutcome, PartState, ShrinkDecision, ShrinkOutcome, ShrinkStep};
+use super::trials::{ReferenceTrials, ShrinkCell, ShrinkScores, Stage, Wanted};
 
 /// The error rate that the tests of all parts share, and that of the one-sided tests of a margin.
 const ALPHA: f64 = 0.05;

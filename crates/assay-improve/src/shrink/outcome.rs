@@ -3,7 +3,7 @@
 use assay_stats::Interval;
 use assay_stats::ablation::PartSet;
 
-use super::trials::Stage;
+use super::trials::{Stage, Wanted};
 
 /// What is known of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,4 +110,13 @@ pub struct ShrinkOutcome {
     pub lost: usize,
     /// Whether a stage lost so many trials that nothing is decided.
     pub too_many_lost: bool,
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShrinkStep {
+    /// Trials that are missing.
+    Run(Vec<Wanted>),
+    /// Nothing: this is the result.
+    Done(ShrinkOutcome),
 }

@@ -87,12 +87,3 @@ pub struct ReferenceTrials {
     /// The cluster of tasks that share a skill or a repository; `None` for a single task.
     pub cluster: Option<u64>,
 }
-
-/// What comes next.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ShrinkStep {
-    /// Trials that are missing.
-    Run(Vec<Wanted>),
-    /// Nothing: this is the result.
-    Done(super::outcome::ShrinkOutcome),
-}
