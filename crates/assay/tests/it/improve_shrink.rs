@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, needs_bubblewrap};
 
 /// The line that the tasks need.
 const CARRIES: &str = "The agreed word is right, in lower case and without any mark after it.";
@@ -37,8 +37,8 @@ fn planted() -> Fixture {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "needs bubblewrap")]
 fn the_planted_truth_is_found_and_a_second_campaign_executes_nothing() {
+    needs_bubblewrap!();
     let fixture = planted();
     let shrink = |out: &str, budget: &str| {
         let args =
