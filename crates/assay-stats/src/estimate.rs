@@ -90,7 +90,7 @@ pub fn differences(tasks: &[PairedTask]) -> Vec<f64> {
     Sample::of(tasks).units.iter().map(|u| u.weight * (u.arm - u.base)).collect()
 }
 
-fn estimate(sample: &Sample, level: f64, fewest: usize, range: (f64, f64)) -> Option<Estimate> {
+pub(crate) fn estimate(sample: &Sample, level: f64, fewest: usize, range: (f64, f64)) -> Option<Estimate> {
     if sample.units.is_empty() {
         return None;
     }

@@ -12,6 +12,7 @@
 //! - **Randomness is seeded.** The same numbers and the same seed give the same answer on any
 //!   number of threads.
 
+pub mod ablation;
 mod agreement;
 mod bootstrap;
 mod difficulty;

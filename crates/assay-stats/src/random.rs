@@ -53,6 +53,10 @@ pub enum Purpose {
     Reliability = 21,
     /// Simulated skills with tasks of their own, one stream a suite.
     SkillUnits = 22,
+    /// Screening designs, one stream a task.
+    Screening = 24,
+    /// Simulated skills of several parts, one stream a suite.
+    Ablation = 25,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

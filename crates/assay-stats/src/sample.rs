@@ -138,9 +138,7 @@ impl Sample {
     /// the value of a trial can have, 0 where none is known, and `largest` the largest difference.
     pub fn of_paired(paired: &[PairedTask], variance: f64, largest: f64) -> Sample {
         let trials = paired.iter().map(|t| t.arm.len() + t.base.len()).sum();
-        let mut units = Vec::new();
-        let mut clusters: BTreeMap<u64, Vec<Unit>> = BTreeMap::new();
-        for task in paired {
+        let units = paired.iter().map(|task| {
             let unit = Unit {
                 weight: 1.0,
                 arm: mean(&task.arm),
@@ -149,13 +147,27 @@ impl Sample {
                 base_noise: variance / task.base.len() as f64,
                 leverage: 1.0,
             };
-            match task.cluster {
+            (unit, task.cluster)
+        });
+        Sample { largest, variance, ..Sample::of_clustered(units, trials) }
+    }
+
+    /// Tasks with their clusters, in a canonical order.
+    pub(crate) fn of_clustered(
+        tasks: impl ExactSizeIterator<Item = (Unit, Option<u64>)>,
+        trials: usize,
+    ) -> Sample {
+        let count_of_tasks = tasks.len();
+        let mut units = Vec::new();
+        let mut clusters: BTreeMap<u64, Vec<Unit>> = BTreeMap::new();
+        for (unit, cluster) in tasks {
+            match cluster {
                 Some(cluster) => clusters.entry(cluster).or_default().push(unit),
                 None => units.push(unit),
             }
         }
         let count = units.len() + clusters.len();
-        let average = paired.len() as f64 / count.max(1) as f64;
+        let average = count_of_tasks as f64 / count.max(1) as f64;
         for unit in &mut units {
             unit.weight = 1.0 / average;
         }
@@ -164,10 +176,10 @@ impl Sample {
             let key = |u: &Unit| [u.arm, u.base, u.weight, u.arm_noise, u.base_noise];
             order(&key(one), &key(other))
         });
-        let singles = paired.len() - clusters.values().map(Vec::len).sum::<usize>();
+        let singles = count_of_tasks - clusters.values().map(Vec::len).sum::<usize>();
         let squares = singles + clusters.values().map(|members| members.len().pow(2)).sum::<usize>();
         let clusters = (!clusters.is_empty()).then_some(units.len());
-        Sample { largest, variance, ..Sample::weighed(units, (paired.len(), trials), clusters, squares) }
+        Sample::weighed(units, (count_of_tasks, trials), clusters, squares)
     }
 
     /// One unit a task.

@@ -125,6 +125,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Command::Task(args) => commands::task::run(&args, &settings, &ui),
         Command::Plan(args) => commands::plan::run(&args, &settings, &ui),
         Command::Run(args) => commands::run::run(&args, &settings, &ui),
+        Command::Improve(args) => commands::improve::run(&args, &settings, &ui),
         Command::Worker(args) => commands::worker::run(&args, &settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
         Command::Gate(args) => commands::gate::run(&args, &settings, &ui),

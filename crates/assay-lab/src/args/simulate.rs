@@ -57,4 +57,6 @@ pub(crate) enum Grid {
     Reliability,
     /// One estimate over skills, with skills as units
     Skills,
+    /// Sections of a skill that carry its lift: which are found, and which falsely
+    Ablation,
 }

@@ -12,6 +12,7 @@ pub mod gate;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
+pub(crate) mod improve;
 pub(crate) mod init;
 pub(crate) mod judge;
 pub(crate) mod lab;
@@ -50,6 +51,7 @@ use self::gate::GateArgs;
 use self::gateway::GatewayArgs;
 use self::gc::GcArgs;
 use self::import::ImportArgs;
+use self::improve::ImproveArgs;
 use self::init::InitArgs;
 use self::judge::JudgeArgs;
 use self::lab::LabArgs;
@@ -139,7 +141,7 @@ const GLOBAL: &str = "Global options";
 /// The commands in the order and under the headings in which `assay --help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
-    ("Experiments", &["init", "draft", "task", "plan", "run", "worker"]),
+    ("Experiments", &["init", "draft", "task", "plan", "run", "improve", "worker"]),
     ("Results", &["appraise", "show", "view", "report", "compare", "gate", "audit", "judge"]),
     ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "help"]),
@@ -260,6 +262,7 @@ pub(crate) enum Command {
     Task(TaskArgs),
     Plan(PlanArgs),
     Run(RunArgs),
+    Improve(ImproveArgs),
     Worker(WorkerArgs),
     Show(ShowArgs),
     View(ViewArgs),

@@ -13,6 +13,7 @@ pub(crate) mod gate;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
+pub(crate) mod improve;
 pub(crate) mod init;
 pub mod judge;
 pub(crate) mod lab;

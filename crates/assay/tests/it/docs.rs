@@ -69,6 +69,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay lab simulate --grid admission", Runs(&[("--suites 1000", "--suites 10")], 0)),
     ("assay lab simulate --grid judges", Runs(&[("--suites 1000", "--suites 5")], 0)),
     ("assay lab simulate --grid graded", Runs(&[("--suites 1000", "--suites 5")], 0)),
+    ("assay improve shrink", Elsewhere("improve_shrink")),
+    ("assay lab simulate --grid ablation", Runs(&[("--suites 1000", "--suites 2")], 0)),
     ("assay lab simulate --grid null-drafts", Runs(&[("--suites 1000", "--suites 5")], 0)),
     ("assay draft requests", Elsewhere("draft_requests")),
     ("assay lab corpus build skills --out corpus.jsonl", Elsewhere("draft_requests")),

@@ -52,6 +52,7 @@ mod identity;
 mod import_benchmark;
 mod import_bombs;
 mod import_table;
+mod improve_shrink;
 mod init;
 mod interrupted;
 mod judge;
