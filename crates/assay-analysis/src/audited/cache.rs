@@ -10,9 +10,8 @@ use std::time::SystemTime;
 
 use assay_fs::{Digest, replace_file};
 use assay_store::Store;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-use super::AuditedRun;
 
 /// The form of the files.
 const SCHEMA: &str = "assay.audit-result/1";
@@ -50,7 +49,7 @@ impl AuditCache {
     }
 
     /// The result with a key; `None` if there is none that is whole.
-    pub(super) fn load_runs(&self, key: &Digest) -> Option<Vec<AuditedRun>> {
+    pub(super) fn load_runs<R: DeserializeOwned>(&self, key: &Digest) -> Option<Vec<R>> {
         let text = read_text(&self.path(key)).ok()?;
         let (header, result) = text.split_once('\n')?;
         let header: Header = serde_json::from_str(header).ok()?;
@@ -60,11 +59,11 @@ impl AuditCache {
     }
 
     /// Keeps a result. One that cannot be kept is computed again.
-    pub(super) fn save_runs(&self, key: &Digest, runs: &[AuditedRun]) {
+    pub(super) fn save_runs<R: Serialize>(&self, key: &Digest, runs: &[R]) {
         self.write_runs(key, runs).unwrap_or_default();
     }
 
-    fn write_runs(&self, key: &Digest, runs: &[AuditedRun]) -> io::Result<()> {
+    fn write_runs<R: Serialize>(&self, key: &Digest, runs: &[R]) -> io::Result<()> {
         let result = serde_json::to_string(runs)?;
         let header =
             Header { schema: SCHEMA.to_owned(), key: *key, digest: Digest::of(result.as_bytes()) };
@@ -100,18 +99,14 @@ fn read_text(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_audit::adherence::Status;
-
     use super::*;
 
-    fn run(adoption: Option<f64>) -> AuditedRun {
-        AuditedRun {
-            opened_at: Some(3),
-            adoption,
-            statuses: vec![Status::Followed, Status::Unknown],
-            delivered: vec![true, false],
-            copy_of: None,
-        }
+    fn run(adoption: Option<f64>) -> (Option<f64>, String) {
+        (adoption, "followed".to_owned())
+    }
+
+    fn load(cache: &AuditCache, key: &Digest) -> Option<Vec<(Option<f64>, String)>> {
+        cache.load_runs(key)
     }
 
     #[test]
@@ -120,10 +115,10 @@ mod tests {
         let cache = AuditCache { folder: folder.path().join("audits") };
         let (key, other) = (Digest::of(b"one"), Digest::of(b"other"));
         let runs = vec![run(Some(0.1 + 0.2)), run(None)];
-        assert_eq!(cache.load_runs(&key), None);
+        assert_eq!(load(&cache, &key), None);
         cache.save_runs(&key, &runs);
-        assert_eq!(cache.load_runs(&key), Some(runs.clone()));
-        assert_eq!(cache.load_runs(&other), None);
+        assert_eq!(load(&cache, &key), Some(runs.clone()));
+        assert_eq!(load(&cache, &other), None);
         let kept = fs::read_to_string(cache.path(&key)).unwrap();
         for damaged in [
             String::new(),
@@ -133,13 +128,13 @@ mod tests {
             "\u{0}".repeat(100),
         ] {
             fs::write(cache.path(&key), &damaged).unwrap();
-            assert_eq!(cache.load_runs(&key), None, "{damaged}");
+            assert_eq!(load(&cache, &key), None, "{damaged}");
         }
         // A result of something else is none of this.
         fs::write(cache.path(&other), &kept).unwrap();
-        assert_eq!(cache.load_runs(&other), None);
+        assert_eq!(load(&cache, &other), None);
         cache.save_runs(&key, &runs);
-        assert_eq!(cache.load_runs(&key), Some(runs));
+        assert_eq!(load(&cache, &key), Some(runs));
     }
 
     #[test]
