@@ -236,7 +236,9 @@ fn read_packages(
         package.files.extend(files.into_values());
     }
     let texts = skills.into_iter().zip(packages);
-    texts.map(|((skill, bytes), package)| (skill.digest.clone(), SkillText::with_package(&bytes, package))).collect()
+    texts
+        .map(|((skill, bytes), package)| (skill.digest.clone(), SkillText::with_package(&bytes, package)))
+        .collect()
 }
 
 /// The trials that were given some of these skills, with the places of theirs.

@@ -95,7 +95,8 @@ impl Notices for AuditWatch<'_> {
 
     fn progress(&mut self, what: &str, done: usize, total: usize) {
         *self.counts.now.lock().unwrap_or_else(PoisonError::into_inner) = (what.to_owned(), done, total);
-        if let (Some(listener), Some(line)) = (self.listener, self.pace.describe_progress(what, done, total)) {
+        if let (Some(listener), Some(line)) = (self.listener, self.pace.describe_progress(what, done, total))
+        {
             listener(&line);
         }
     }
@@ -330,8 +331,7 @@ impl Site {
 
     fn audit(&self, data: &RunData, state: String, counts: &AuditCounts) {
         let ending = AuditEnding { site: self, run: &data.plan.run };
-        let mut watch =
-            AuditWatch { counts, pace: AuditPace::default(), listener: self.listener.as_ref() };
+        let mut watch = AuditWatch { counts, pace: AuditPace::default(), listener: self.listener.as_ref() };
         let found = Arc::new(Behaviour::of(&self.store, data, &mut watch));
         self.audits().entry(data.plan.run.clone()).or_default().found = Some((state, found));
         drop(ending);

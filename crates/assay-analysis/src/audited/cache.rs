@@ -53,8 +53,7 @@ impl AuditCache {
         let text = read_text(&self.path(key)).ok()?;
         let (header, result) = text.split_once('\n')?;
         let header: Header = serde_json::from_str(header).ok()?;
-        let expected =
-            Header { schema: SCHEMA.to_owned(), key: *key, digest: Digest::of(result.as_bytes()) };
+        let expected = Header { schema: SCHEMA.to_owned(), key: *key, digest: Digest::of(result.as_bytes()) };
         (header == expected).then(|| serde_json::from_str(result).ok())?
     }
 
@@ -65,8 +64,7 @@ impl AuditCache {
 
     fn write_runs<R: Serialize>(&self, key: &Digest, runs: &[R]) -> io::Result<()> {
         let result = serde_json::to_string(runs)?;
-        let header =
-            Header { schema: SCHEMA.to_owned(), key: *key, digest: Digest::of(result.as_bytes()) };
+        let header = Header { schema: SCHEMA.to_owned(), key: *key, digest: Digest::of(result.as_bytes()) };
         let text = format!("{}\n{result}", serde_json::to_string(&header)?);
         if text.len() as u64 > LONGEST {
             return Ok(());

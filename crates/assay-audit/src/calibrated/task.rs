@@ -247,12 +247,9 @@ fn audit_against(task: &TaskRuns<'_>, known_skills: &[SkillText], library: &[Ski
                 other_skills: other_skills.iter().map(|skill| skill[at].score).collect(),
                 checks: run.checks.clone(),
                 original: originals[at],
-                copy_of: task.runs[..at]
-                    .iter()
-                    .zip(&originals)
-                    .position(|(other, first)| {
-                        *first == originals[at] && other.arm == run.arm && other.with == run.with
-                    }),
+                copy_of: task.runs[..at].iter().zip(&originals).position(|(other, first)| {
+                    *first == originals[at] && other.arm == run.arm && other.with == run.with
+                }),
                 phases: stretches(&facts[at].actions),
             }
         })

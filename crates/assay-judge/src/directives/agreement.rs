@@ -118,15 +118,18 @@ impl DirectiveJudgement {
         let mut tasks: Vec<&str> = self.verdicts.iter().map(|one| one.task.as_str()).collect();
         tasks.sort_unstable();
         tasks.dedup();
-        let place = |status: Status| STATUSES.iter().position(|(own, _, _)| *own == status).unwrap_or_default();
-        let is_decided = |one: &&DirectiveVerdict| one.rules != Status::Unknown && one.judge != Status::Unknown;
+        let place =
+            |status: Status| STATUSES.iter().position(|(own, _, _)| *own == status).unwrap_or_default();
+        let is_decided =
+            |one: &&DirectiveVerdict| one.rules != Status::Unknown && one.judge != Status::Unknown;
         let pairs: Vec<((usize, usize), Option<usize>)> = self
             .verdicts
             .iter()
             .filter(is_decided)
             .map(|one| ((place(one.rules), place(one.judge)), tasks.binary_search(&one.task.as_str()).ok()))
             .collect();
-        let equal: Vec<(bool, Option<usize>)> = pairs.iter().map(|(pair, task)| (pair.0 == pair.1, *task)).collect();
+        let equal: Vec<(bool, Option<usize>)> =
+            pairs.iter().map(|(pair, task)| (pair.0 == pair.1, *task)).collect();
         (pairs.len(), proportion(&equal), clustered_kappa(&pairs))
     }
 

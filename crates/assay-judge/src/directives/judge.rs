@@ -158,13 +158,16 @@ impl DirectiveJudge {
             })
             .collect();
         let (failures, fatal) = (AtomicUsize::new(0), Mutex::new(None));
-        let on_result = |_: usize, result: Result<assay_ask::Answer<Vec<JudgeAnswer>>, AskError>| match result {
+        let on_result = |_: usize, result: Result<assay_ask::Answer<Vec<JudgeAnswer>>, AskError>| match result
+        {
             Ok(answer) => match answer.value {
                 Ok(answers) => Some(Reply::Answers { answers, is_cached: answer.is_cached }),
                 Err(_) => Some(Reply::Unreadable),
             },
             Err(AskError::Unreadable { .. }) => Some(Reply::Unreadable),
-            Err(AskError::Capped(CapReached::Usd { .. } | CapReached::Questions { .. })) => Some(Reply::Capped),
+            Err(AskError::Capped(CapReached::Usd { .. } | CapReached::Questions { .. })) => {
+                Some(Reply::Capped)
+            }
             Err(error @ AskError::NoReply { .. }) => {
                 let is_one_of_few = failures.fetch_add(1, Ordering::Relaxed) + 1 < MOST_FAILURES;
                 is_one_of_few.then_some(Reply::NoReply(error))
@@ -174,8 +177,7 @@ impl DirectiveJudge {
                 None
             }
         };
-        let replies =
-            self.asker.answer_each(&questions, CONCURRENCY, &AtomicBool::new(false), &on_result)?;
+        let replies = self.asker.answer_each(&questions, CONCURRENCY, &AtomicBool::new(false), &on_result)?;
         if let Some(error) = fatal.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
@@ -195,7 +197,8 @@ impl DirectiveJudge {
                     counts.answered += 1;
                     counts.cached += usize::from(is_cached);
                     let own = batch.directives.iter().zip(answers);
-                    verdicts.extend(own.map(|(&at, answer)| (batch.run, at, self.verdict(batch, at, answer))));
+                    verdicts
+                        .extend(own.map(|(&at, answer)| (batch.run, at, self.verdict(batch, at, answer))));
                     continue;
                 }
                 Some(Reply::Unreadable) => counts.unreadable += 1,

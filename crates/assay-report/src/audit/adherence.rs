@@ -246,7 +246,8 @@ fn status(one: &DirectiveReport) -> String {
     }
     if one.unknown > 0 {
         let what = if forbidden { "no violation seen in" } else { "cannot tell in" };
-        let count = if parts.is_empty() { format!("{} of {of}", one.unknown) } else { one.unknown.to_string() };
+        let count =
+            if parts.is_empty() { format!("{} of {of}", one.unknown) } else { one.unknown.to_string() };
         parts.push(format!("{what} {count}"));
     }
     parts.join(", ")

@@ -381,9 +381,8 @@ fn behaviour(
     match traces.iter().filter(|trace| trace.is_copy).count() {
         0 => {}
         1 => text.push_str(" One trial ran and wrote the same as another; it is listed, too."),
-        copies => text.push_str(&format!(
-            " {copies} trials ran and wrote the same as others; they are listed, too."
-        )),
+        copies => text
+            .push_str(&format!(" {copies} trials ran and wrote the same as others; they are listed, too.")),
     }
     let unknown = traces.iter().filter(|trace| trace.adoption.is_none()).count();
     if unknown > 0 {

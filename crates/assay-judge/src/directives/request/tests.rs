@@ -81,16 +81,29 @@ fn an_answer_counts_with_a_quotation_from_its_step() {
     check(answer("followed", Value::Null, quote), Status::Unknown, Some(Undecided::NoPart));
     check(answer("surely", json!(3), quote), Status::Unknown, Some(Undecided::NoAnswer));
     check(answer("not applicable", Value::Null, ""), Status::NotApplicable, None);
-    check(answer("not-applicable", json!(3), "nothing of this"), Status::Unknown, Some(Undecided::QuoteNotFound));
+    check(
+        answer("not-applicable", json!(3), "nothing of this"),
+        Status::Unknown,
+        Some(Undecided::QuoteNotFound),
+    );
     check(answer("cannot tell", Value::Null, ""), Status::Unknown, None);
     check(json!({"id": "2", "answer": "followed"}), Status::Unknown, Some(Undecided::NoAnswer));
     check(json!({"id": 1, "answer": "cannot tell"}), Status::Unknown, None);
     // Neither notes nor what is on two sides of a gap is text of the trace.
-    check(answer("followed", json!(4), "3500 characters left out"), Status::Unknown, Some(Undecided::QuoteNotFound));
+    check(
+        answer("followed", json!(4), "3500 characters left out"),
+        Status::Unknown,
+        Some(Undecided::QuoteNotFound),
+    );
     check(answer("followed", json!(4), "last line of the output"), Status::Followed, None);
-    check(answer("followed", json!(4), "make first line of"), Status::Unknown, Some(Undecided::QuoteNotFound));
+    check(
+        answer("followed", json!(4), "make first line of"),
+        Status::Unknown,
+        Some(Undecided::QuoteNotFound),
+    );
     // Two answers for one directive are none.
-    let twice = json!({"directives": [answer("followed", json!(3), quote), answer("violated", json!(3), quote)]});
+    let twice =
+        json!({"directives": [answer("followed", json!(3), quote), answer("violated", json!(3), quote)]});
     assert_eq!(text.read(&twice.to_string(), 1).unwrap()[0].undecided, Some(Undecided::NoAnswer));
     assert!(text.read("All of them are followed.", 1).is_err());
 }
@@ -108,5 +121,9 @@ fn results_with_the_skill_are_left_out_and_long_runs_fit() {
         long.trajectory.steps.push(Step { step_id: at, message: "word ".repeat(200), ..step.clone() });
     }
     let request = text_of(long).request(&[]);
-    assert!(request.len() < 2 * RECORD_CAP && request.contains("[this step is left out]"), "{}", request.len());
+    assert!(
+        request.len() < 2 * RECORD_CAP && request.contains("[this step is left out]"),
+        "{}",
+        request.len()
+    );
 }

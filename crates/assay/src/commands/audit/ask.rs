@@ -43,7 +43,8 @@ impl<'a> AuditModels<'a> {
         });
         let judge = args.judge.as_deref().map(|spec| open("--judge", spec)).transpose()?;
         let judge = judge.map(|(model, cap)| {
-            let judge = DirectiveJudge::new(model, cap, &settings.store.join("directive-judgements"), args.seed);
+            let judge =
+                DirectiveJudge::new(model, cap, &settings.store.join("directive-judgements"), args.seed);
             judge.report_to(progress(ui), WAITING_INTERVAL)
         });
         Ok(Self { ui, finder, judge })

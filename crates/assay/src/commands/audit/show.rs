@@ -53,7 +53,13 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let judged = judged.as_ref();
     match args.out.as_deref().filter(|out| out.as_os_str() != "-") {
         None => {
-            ui.raw(&render_view(&shown, judged, settings.format, ui.columns().unwrap_or(COLUMNS), ui.style())?)?;
+            ui.raw(&render_view(
+                &shown,
+                judged,
+                settings.format,
+                ui.columns().unwrap_or(COLUMNS),
+                ui.style(),
+            )?)?;
         }
         Some(out) => {
             let format = format_of(out, settings.format)?;
@@ -137,8 +143,7 @@ fn find_skill(
         .map(|exposure| exposure.skill.as_str())
         .collect();
     let mut runs = store.run_names().iter().map(|name| store.run(name)).collect::<Result<Vec<_>, _>>()?;
-    let is_other =
-        |cell: &Cell| matches!(other, Chosen::Trial { record, .. } if record.trial == cell.trial);
+    let is_other = |cell: &Cell| matches!(other, Chosen::Trial { record, .. } if record.trial == cell.trial);
     runs.sort_by_key(|run| !run.cells.iter().any(is_other));
     for run in runs {
         let Some(cell) = run.cells.iter().find(|cell| cell.trial == *id) else { continue };
