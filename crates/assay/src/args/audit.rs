@@ -136,14 +136,12 @@ pub(crate) struct DirectivesArgs {
     pub(crate) directives_from: Option<String>,
 }
 
-// The model that judges directives, and how models are reached.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JudgeArgs {
     /// Chat model that judges beside the rules which directives each run followed, as provider:name
     ///
-    /// It is told neither condition nor outcome, and has to quote the step that shows what it says.
-    /// A quotation that is not in that step counts as "cannot tell". Prints a table of judge and rules,
-    /// how often both agree, and where they differ. Replies are kept in the store.
+    /// It is told neither condition nor outcome, and has to quote the step that shows its answer, else
+    /// that is "cannot tell". Prints a table of judge and rules, their agreement, and differences.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     pub(crate) judge: Option<String>,
     /// Seed for the order of runs and directives in the judge's requests
