@@ -1,6 +1,10 @@
 //! The trials of a run as an audit reads them: the condition without skills against each other one, task by
 //! task, agent by agent.
 
+mod cache;
+mod pace;
+mod summary;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -18,6 +22,10 @@ use assay_store::{
     RunOutcomes, Store, StoreError, TrialId,
 };
 use assay_trace::{Source, read};
+
+pub use cache::AuditCache;
+pub use pace::AuditPace;
+pub use summary::{AuditedRun, summarize_run, summarize_task};
 
 /// So many skills of one condition on one task are audited, each by itself.
 const SKILLS: usize = 8;
@@ -38,6 +46,9 @@ pub trait Notices {
 
     /// A message that names its file.
     fn text(&mut self, message: &str);
+
+    /// How far it is: so many of so many things, such as "tasks audited".
+    fn progress(&mut self, _what: &str, _done: usize, _total: usize) {}
 }
 
 /// Ignores all of them.
@@ -92,17 +103,14 @@ pub fn visit_run(
     mut each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
 ) -> Result<(), AuditError> {
     let without = require_baseline(run)?;
-    // A placebo is like the other skills in all but what it teaches, and no library to compare with.
-    let placebos: BTreeSet<&str> = digests(run, |role| role == ConditionRole::Placebo).collect();
-    let library: Vec<SkillText> = digests(run, |role| role != ConditionRole::Placebo)
-        .filter(|digest| !placebos.contains(digest))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .filter_map(|digest| texts.get(digest).cloned())
-        .collect();
+    let library: Vec<SkillText> =
+        library_digests(run).into_iter().filter_map(|digest| texts.get(digest).cloned()).collect();
+    let (mut done, total) = (0, run.agents.len() * run.tasks.len());
     let outcomes = RunOutcomes::read(store, run)?;
     for (number, agent) in run.agents.iter().enumerate() {
         for task in &run.tasks {
+            notices.progress("tasks audited", done, total);
+            done += 1;
             let trials = Trials { store, run, outcomes: &outcomes, agent: number, task: &task.name };
             let controls = trials.of(without, "", notices)?;
             if controls.is_empty() {
@@ -167,28 +175,41 @@ fn digests<'a>(
     provisions.flat_map(|provision| provision.skills.iter().map(|skill| skill.digest.as_str()))
 }
 
+/// The digests of the skills that runs are compared with others by. A placebo is like the other skills in all but what it
+/// teaches, and no library to compare with.
+fn library_digests(run: &RunFolder) -> BTreeSet<&str> {
+    let placebos: BTreeSet<&str> = digests(run, |role| role == ConditionRole::Placebo).collect();
+    digests(run, |role| role != ConditionRole::Placebo).filter(|digest| !placebos.contains(digest)).collect()
+}
+
+/// The skills of a run whose text is no evidence in an audit of it, without the files that trials were shown. What an
+/// audit of a single trial takes for evidence is so the same as in an audit of the run.
+pub fn known_skills(store: &Store, run: &RunFolder) -> Vec<SkillText> {
+    let documents = library_digests(run).into_iter().filter_map(|digest| store.skill(digest).ok());
+    documents.map(|bytes| SkillText::parse(&bytes)).collect()
+}
+
 /// The documents of all skills that a run provided: the SKILL.md as the store kept it, and the files that
 /// its trials were shown.
 pub fn skill_texts(store: &Store, run: &RunFolder, notices: &mut dyn Notices) -> SkillTexts {
-    let mut texts = SkillTexts::new();
-    let mut missing = BTreeSet::new();
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
     for skill in run.provisions.iter().flat_map(|provision| &provision.skills) {
-        if texts.contains_key(&skill.digest) || missing.contains(&skill.digest) {
+        if !seen.insert(&skill.digest) {
             continue;
         }
-        match skill_text(store, run, skill) {
-            Ok(text) => drop(texts.insert(skill.digest.clone(), text)),
+        match store.skill(&skill.digest) {
+            Ok(bytes) => found.push((skill, bytes)),
             Err(error) => {
                 let message = format!(
                     "the store has no SKILL.md of {} ({error}); excluded; `assay run` with the same experiment stores it",
                     skill.name
                 );
                 report_file(notices, &store.run_folder(&run.run).join("plan.json"), None, &message);
-                missing.insert(skill.digest.clone());
             }
         }
     }
-    texts
+    read_packages(store, run, found, notices)
 }
 
 /// The document of a skill that a run provided, with the files of its package that the run's trials were shown: all that its
@@ -197,41 +218,69 @@ pub fn skill_texts(store: &Store, run: &RunFolder, notices: &mut dyn Notices) ->
 /// # Errors
 /// The store does not have it.
 pub fn skill_text(store: &Store, run: &RunFolder, skill: &PlannedSkill) -> Result<SkillText, StoreError> {
-    let bytes = store.skill(&skill.digest)?;
-    let mut package = SkillPackage::from_document(&bytes);
-    package.files.extend(files_shown_in(store, run, skill, &package));
-    Ok(SkillText::with_package(&bytes, package))
+    let found = vec![(skill, store.skill(&skill.digest)?)];
+    let text = read_packages(store, run, found, &mut ()).remove(&skill.digest);
+    text.ok_or_else(|| StoreError::NotFound(skill.name.clone()))
 }
 
-/// The documents of a skill's package that its runs were shown: the store keeps its SKILL.md only.
-/// Runs that cannot be read are told of when they are audited.
-fn files_shown_in(
+/// Skills with the documents of their packages that their trials were shown: the store keeps their SKILL.md only. Each
+/// trial is read once. Those that cannot be read are reported when they are audited.
+fn read_packages(
     store: &Store,
     run: &RunFolder,
-    skill: &PlannedSkill,
-    package: &SkillPackage,
-) -> Vec<SkillFile> {
-    let provided: BTreeSet<(&str, &str)> = run
-        .provisions
+    skills: Vec<(&PlannedSkill, Vec<u8>)>,
+    notices: &mut dyn Notices,
+) -> SkillTexts {
+    let mut packages: Vec<SkillPackage> =
+        skills.iter().map(|(_, bytes)| SkillPackage::from_document(bytes)).collect();
+    let documents: Vec<String> = packages
         .iter()
-        .filter(|provision| provision.skills.iter().any(|other| other.digest == skill.digest))
-        .map(|provision| (provision.task.as_str(), provision.condition.as_str()))
+        .map(|package| package.files.first().map(|file| file.text.clone()).unwrap_or_default())
         .collect();
-    let document = package.files.first().map(|file| file.text.as_str()).unwrap_or_default();
-    let mut files: BTreeMap<String, SkillFile> = BTreeMap::new();
-    let cells =
-        run.cells.iter().filter(|cell| provided.contains(&(cell.task.as_str(), cell.condition.as_str())));
-    for trial in cells.map(|cell| &cell.trial).collect::<BTreeSet<_>>() {
+    let mut files: Vec<BTreeMap<String, SkillFile>> = vec![BTreeMap::new(); skills.len()];
+    let provided = trials_with(run, &skills);
+    for (done, (trial, own)) in provided.iter().enumerate() {
+        notices.progress("trials read for the files of their skills", done, provided.len());
         let Ok(Some(record)) = store.record(trial) else { continue };
         let Ok(transcript) = read::read(&trajectory_path(store, &record), None) else { continue };
-        for file in files_shown(&skill.name, document, &transcript.trajectory) {
-            match files.get(&file.path) {
-                Some(known) if known.text.len() >= file.text.len() => {}
-                _ => drop(files.insert(file.path.clone(), file)),
+        for &at in own {
+            for file in files_shown(&skills[at].0.name, &documents[at], &transcript.trajectory) {
+                match files[at].get(&file.path) {
+                    Some(known) if known.text.len() >= file.text.len() => {}
+                    _ => drop(files[at].insert(file.path.clone(), file)),
+                }
             }
         }
     }
-    files.into_values().collect()
+    for (package, files) in packages.iter_mut().zip(files) {
+        package.files.extend(files.into_values());
+    }
+    let texts = skills.into_iter().zip(packages);
+    texts
+        .map(|((skill, bytes), package)| (skill.digest.clone(), SkillText::with_package(&bytes, package)))
+        .collect()
+}
+
+/// The trials that were given some of these skills, with the places of theirs.
+fn trials_with<'a>(
+    run: &'a RunFolder,
+    skills: &[(&PlannedSkill, Vec<u8>)],
+) -> BTreeMap<&'a TrialId, BTreeSet<usize>> {
+    let mut provided: BTreeMap<(&str, &str), BTreeSet<usize>> = BTreeMap::new();
+    for provision in &run.provisions {
+        let own = provided.entry((&provision.task, &provision.condition)).or_default();
+        for skill in &provision.skills {
+            own.extend(skills.iter().position(|(other, _)| other.digest == skill.digest));
+        }
+    }
+    let mut trials: BTreeMap<&TrialId, BTreeSet<usize>> = BTreeMap::new();
+    for cell in &run.cells {
+        let own = provided.get(&(cell.task.as_str(), cell.condition.as_str()));
+        if let Some(own) = own.filter(|own| !own.is_empty()) {
+            trials.entry(&cell.trial).or_default().extend(own);
+        }
+    }
+    trials
 }
 
 fn trajectory_path(store: &Store, record: &Record) -> PathBuf {

@@ -5,7 +5,7 @@
 //! changed between the runs shares a literal, file or column with it). The adoption score uses the
 //! second only.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::directive::Directive;
 use crate::evidence::Manner;
@@ -37,7 +37,7 @@ pub use run_evidence::RunEvidence;
 pub use score::{Cohort, Known, adherences, attainable, can_adopt, combine_scores};
 
 /// What a run shows of one directive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// The run did what it demands.
@@ -115,6 +115,24 @@ pub const ADOPTED: f64 = 0.25;
 /// themselves.
 const WORDS: f64 = 20.0;
 
+impl DirectiveCounts {
+    /// The counts of some directives, of which so many reached the agent. Every page and command that counts what a run
+    /// followed counts here.
+    pub fn of(statuses: impl Iterator<Item = Status>, delivered: usize) -> Self {
+        let mut counts = Self { delivered, ..Self::default() };
+        for status in statuses {
+            counts.total += 1;
+            match status {
+                Status::Followed => counts.followed += 1,
+                Status::Violated => counts.violated += 1,
+                Status::Unknown => counts.unknown += 1,
+                Status::NotApplicable => {}
+            }
+        }
+        counts
+    }
+}
+
 impl Adherence {
     /// Whether the run adopted something of the skill.
     pub fn adopted(&self) -> bool {
@@ -131,15 +149,8 @@ impl Adherence {
 
     /// How many directives have which status.
     pub fn counts(&self) -> DirectiveCounts {
-        let count =
-            |status: Status| self.assessments.iter().filter(|assessment| assessment.status == status).count();
-        DirectiveCounts {
-            total: self.assessments.len(),
-            delivered: self.deliveries.iter().flatten().count(),
-            followed: count(Status::Followed),
-            violated: count(Status::Violated),
-            unknown: count(Status::Unknown),
-        }
+        let statuses = self.assessments.iter().map(|assessment| assessment.status);
+        DirectiveCounts::of(statuses, self.deliveries.iter().flatten().count())
     }
 
     /// The directives with a status.

@@ -9,6 +9,7 @@ mod corpus;
 mod findings;
 mod guards;
 mod headline;
+mod identity;
 mod null;
 mod pattern;
 mod reader;
@@ -23,6 +24,7 @@ pub use findings::{
     Adopted, ArmExposure, ArmFindings, AtThreshold, Bucket, Cost, PatternFindings, Steps, TopTask, findings,
 };
 pub use headline::Evidence;
+pub use identity::task_digest;
 pub use null::{Excess, TaskExcess, Unit, test};
 pub use pattern::{Effect, Finding, Pattern};
 pub use reader::{Reader, ReaderSpan, RunFinding};
@@ -32,4 +34,4 @@ pub use report::{
 };
 pub use run_score::{RunScore, run_scores};
 pub use share::{Rate, count_labels};
-pub use task::{ArmPairs, Counts, PairAudit, Run, RunAudit, RunName, TaskAudit, TaskRuns, audit};
+pub use task::{ArmPairs, Counts, PairAudit, Run, RunAudit, RunName, TaskAudit, TaskRuns, audit, audit_own};

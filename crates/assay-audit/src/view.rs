@@ -19,7 +19,7 @@ pub use self::passage::Passage;
 use crate::Exposed;
 use crate::adherence::{Assessment, Change, Delivery, DirectiveCounts, Location, Mattered, Status, mattered};
 use crate::behaviour::{Action, DifferenceKind, Phase, actions, differences};
-use crate::calibrated::{Finding, Run, RunAudit, RunName, TaskRuns, audit};
+use crate::calibrated::{Finding, Run, RunAudit, RunName, TaskAudit, TaskRuns, audit_own};
 use crate::directive::{Directive, Kind, Modality};
 use crate::evidence::{Manner, SkillText};
 
@@ -39,6 +39,8 @@ pub struct View {
     pub with: Side,
     /// The run without it.
     pub without: Side,
+    /// Whether both ran and wrote the same.
+    pub identical: bool,
     /// The checks of the verifier in both runs, those that changed first.
     pub checks: Vec<CheckRow>,
     /// The directives of the skill with their status in both runs, those that differ first.
@@ -295,20 +297,36 @@ pub struct Evidence {
     pub when: OpeningOrder,
 }
 
-/// Aligns two runs. `skill_name` is the name of the skill's folder; `prompt` is the task's text, empty
+/// Two runs as the runs of a task. `skill_name` is the name of the skill's folder; `prompt` is the task's text, empty
 /// if unknown.
-pub fn view(task: &str, skill_name: &str, prompt: &str, skill: &SkillText, with: Run, without: Run) -> View {
+pub fn pair_runs<'a>(
+    task: &str,
+    skill_name: &str,
+    prompt: &str,
+    skill: &'a SkillText,
+    [with, without]: [Run; 2],
+) -> TaskRuns<'a> {
     let runs =
         [(with, true), (without, false)].map(|(run, with)| Run { with, arm: String::new(), ..run }).into();
-    let task = TaskRuns {
+    TaskRuns {
         task: task.to_owned(),
         skill_name: skill_name.to_owned(),
         prompt: prompt.to_owned(),
         skill,
         runs,
         baseline: None,
-    };
-    let found = audit(&task, std::slice::from_ref(skill));
+    }
+}
+
+/// Aligns two runs, by themselves: see [`pair_runs`] and [`view_pair`].
+pub fn view(task: &str, skill_name: &str, prompt: &str, skill: &SkillText, with: Run, without: Run) -> View {
+    let task = pair_runs(task, skill_name, prompt, skill, [with, without]);
+    view_pair(&task, &audit_own(&task, &[]))
+}
+
+/// Aligns the two runs of [`pair_runs`], of which an audit found this.
+pub fn view_pair(task: &TaskRuns<'_>, found: &TaskAudit) -> View {
+    let skill = task.skill;
     let sides: Vec<Side> = found
         .runs
         .iter()
@@ -381,7 +399,19 @@ pub fn view(task: &str, skill_name: &str, prompt: &str, skill: &SkillText, with:
     let checks = check_rows(&found.runs[0], &found.runs[1]);
     let [with, without] = <[Side; 2]>::try_from(sides).expect("there are two runs");
     let skill = Skill { name: skill.name.clone(), lines };
-    View { schema: SCHEMA, task: task.task, skill, with, without, checks, directives, counts, rows, findings }
+    View {
+        schema: SCHEMA,
+        task: task.task.clone(),
+        skill,
+        with,
+        without,
+        identical: found.runs[1].original == 0,
+        checks,
+        directives,
+        counts,
+        rows,
+        findings,
+    }
 }
 
 /// Checks by name: changed ones, then failed ones, then the others.

@@ -12,7 +12,9 @@
 //! - [`measure_agreement`] compares verdicts with labels, and [`correct_rates`] corrects rates for a judge's errors.
 //! - [`read_sheet_file`] and [`make_labels`] are for labels of people.
 //!
-//! A rubric that is read is checked. Only [`JudgePanel`] asks models; nothing here prints.
+//! - [`DirectiveFinder`] and [`DirectiveJudge`] ask models about the directives of skills and the runs that an audit reads.
+//!
+//! A rubric that is read is checked. Only these and [`JudgePanel`] ask models; nothing here prints.
 
 mod agreement;
 mod ask;
@@ -21,6 +23,7 @@ mod cells;
 mod check;
 mod check_folders;
 mod correct;
+mod directives;
 mod export;
 mod family;
 mod figures;
@@ -47,6 +50,7 @@ pub use batch::{
 pub use check::{Context, Defect, Finding, check};
 pub use check_folders::{CheckedRubrics, RubricCheckError, check_folders};
 pub use correct::{CorrectedRates, RateCorrection, RateCorrectionError, correct_rates};
+pub use directives::{DirectiveFinder, DirectiveJudge, DirectiveJudgement, DirectiveVerdict};
 pub use export::{ExportError, Exported, export};
 pub use family::{family, is_same_family};
 pub use figures::{figure_cell, interval_ends};

@@ -52,13 +52,42 @@ fn skill_line(found: &ItemDirective) -> String {
 fn directive(found: &ItemDirective) -> String {
     let subject = assay_diagnostic::clean_start(&found.subject, CHARS);
     let head = format!("      `{subject}`: received in {} of {} trials", found.delivered, found.trials);
-    if found.unknown > 0 && found.followed + found.violated + found.baseline_followed == 0 {
-        return format!("{head}; whether it was followed cannot be told\n");
+    let with = counts(found.followed, found.violated, found.unknown, found.trials);
+    let without = counts(
+        found.baseline_followed,
+        found.baseline_violated,
+        found.baseline_unknown,
+        found.baseline_trials,
+    );
+    let copies = match found.copies {
+        0 => String::new(),
+        copies => format!("; {copies} of the trials are copies of others"),
+    };
+    format!("{head}, {with}; without the skill {without}{copies}\n")
+}
+
+/// What so many trials show of a directive. Where trials do not show whether it was followed, a count of 0 would say too
+/// much.
+fn counts(followed: usize, violated: usize, unknown: usize, trials: usize) -> String {
+    if trials == 0 {
+        return "there is no trial".to_owned();
     }
-    let unknown =
-        if found.unknown > 0 { format!(", cannot tell in {}", found.unknown) } else { String::new() };
-    format!(
-        "{head}, followed in {}, violated in {}{unknown}; followed without the skill in {} of {}\n",
-        found.followed, found.violated, found.baseline_followed, found.baseline_trials,
-    )
+    if unknown == trials {
+        return format!("cannot tell in any of {trials}");
+    }
+    let mut parts = Vec::new();
+    if followed > 0 || unknown == 0 {
+        parts.push(format!("followed in {followed}"));
+    }
+    if violated > 0 || unknown == 0 {
+        parts.push(format!("violated in {violated}"));
+    }
+    if unknown > 0 {
+        parts.push(format!("cannot tell in {unknown}"));
+    }
+    let rest = trials - (followed + violated + unknown).min(trials);
+    if rest > 0 {
+        parts.push(format!("not applicable in {rest}"));
+    }
+    format!("{} of {trials}", parts.join(", "))
 }

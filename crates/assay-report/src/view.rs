@@ -55,6 +55,7 @@ fn facts(view: &View) -> Vec<[String; 3]> {
             format!("{} of {}", side.directives.followed, side.directives.total)
         }),
         both("directives violated", &|side| side.directives.violated.to_string()),
+        both("cannot tell of directives", &|side| side.directives.unknown.to_string()),
         both("adoption vs. other run", &|side| {
             side.adoption.map_or_else(|| "cannot be measured".to_owned(), |score| format!("{score:.3}"))
         }),
@@ -63,6 +64,9 @@ fn facts(view: &View) -> Vec<[String; 3]> {
 
 /// How to interpret the matches of a pair.
 fn caution(view: &View) -> &'static str {
+    if view.identical {
+        return "Both runs ran and wrote the same, so there is nothing that the skill changed.";
+    }
     match (view.with.opened_at, view.without.opened_at) {
         (_, Some(_)) => {
             "The run without the skill opened it as well, so it is not a control: differences cannot be attributed to the skill."

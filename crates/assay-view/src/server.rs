@@ -2,7 +2,7 @@
 //!
 //! Reads by this user on this machine need no token. Reads by other users or from elsewhere, and writes, do. The only writes are forms below
 //! `/review/`, which add people's marks to the store, and below `/draft/`, which write people's decisions to the
-//! draft's folder; no other page changes anything.
+//! draft's folder; no other page changes anything, but that results of audits are kept in the store.
 //! A page of another site cannot read anything: the Host header must name this machine unless the request has
 //! the token, an Origin header must be that of the server, and the content policy allows nothing foreign. Nor
 //! can it write: a form must also come from a page of this server, as the browser says.

@@ -8,7 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use assay_analysis::audited::skill_text;
+use assay_analysis::audited::{AuditPace, Notices, known_skills, skill_text};
+use assay_audit::corpus::Notice;
 use assay_audit::evidence::SkillText;
 use assay_diagnostic::chain;
 use assay_store::{PlannedSkill, Sheet, Store, StoreError};
@@ -36,14 +37,70 @@ pub struct Site {
     only: Option<String>,
     runs: Mutex<HashMap<String, Entry>>,
     changed: Condvar,
-    behaviours: Mutex<BTreeMap<String, Arc<Behaviour>>>,
-    /// Skills with the files that the trials of a run were shown, by run and digest.
-    texts: Mutex<BTreeMap<(String, String), Arc<SkillText>>>,
+    /// What audits found, by run.
+    behaviours: Mutex<BTreeMap<String, AuditEntry>>,
+    /// Is notified when an audit ends.
+    audited: Condvar,
+    /// Skills with the files that the trials of a run were shown, by run and digest, each with the state of the run.
+    texts: Mutex<BTreeMap<(String, String), (String, Arc<SkillText>)>>,
+    /// The skills of a run whose text is no evidence, by run, each with the seal of its plan.
+    known_skills: Mutex<BTreeMap<String, (String, Arc<Vec<SkillText>>)>>,
+    /// Receives lines about what takes long.
+    listener: Option<Listener>,
     /// Sheets by name, each with the length of its file and the time of its last change.
     sheets: Mutex<BTreeMap<String, (SheetVersion, Arc<Sheet>)>>,
 }
 
 type SheetVersion = Option<(u64, SystemTime)>;
+
+/// Receives lines about what takes long.
+type Listener = Box<dyn Fn(&str) + Send + Sync>;
+
+/// The audit of a run.
+#[derive(Default)]
+struct AuditEntry {
+    /// The state of the run that was audited last, and what was found.
+    found: Option<(String, Arc<Behaviour>)>,
+    /// How far an audit is that is under way.
+    running: Option<Arc<AuditCounts>>,
+}
+
+/// How far an audit is.
+#[derive(Debug, Default)]
+struct AuditCounts {
+    /// What is counted, how many are done, and of how many.
+    now: Mutex<(String, usize, usize)>,
+}
+
+/// The audit of a run at the moment.
+pub(crate) enum AuditState {
+    /// Done.
+    Ready(Arc<Behaviour>),
+    /// Under way: what is counted, how many are done, and of how many.
+    Running(String, usize, usize),
+}
+
+/// Counts the steps of an audit, and says now and then how far it is.
+struct AuditWatch<'a> {
+    counts: &'a AuditCounts,
+    pace: AuditPace,
+    listener: Option<&'a Listener>,
+}
+
+impl Notices for AuditWatch<'_> {
+    // Pages say what they lack; `assay audit corpus` names the files.
+    fn file(&mut self, _: Notice) {}
+
+    fn text(&mut self, _: &str) {}
+
+    fn progress(&mut self, what: &str, done: usize, total: usize) {
+        *self.counts.now.lock().unwrap_or_else(PoisonError::into_inner) = (what.to_owned(), done, total);
+        if let (Some(listener), Some(line)) = (self.listener, self.pace.describe_progress(what, done, total))
+        {
+            listener(&line);
+        }
+    }
+}
 
 /// The state of the files that a loaded run depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +140,10 @@ impl Site {
             runs: Mutex::default(),
             changed: Condvar::new(),
             behaviours: Mutex::default(),
+            audited: Condvar::new(),
             texts: Mutex::default(),
+            known_skills: Mutex::default(),
+            listener: None,
             sheets: Mutex::default(),
         }
     }
@@ -92,6 +152,12 @@ impl Site {
     #[must_use]
     pub fn with_draft(self, folder: PathBuf) -> Self {
         Self { draft: Some(Draft::new(folder)), ..self }
+    }
+
+    /// The same; `listener` is given lines about what takes long.
+    #[must_use]
+    pub fn report_to(self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { listener: Some(Box::new(listener)), ..self }
     }
 
     /// The draft that is shown.
@@ -111,15 +177,32 @@ impl Site {
     }
 
     /// A skill that a run provided, with all files that its directives are from; `None` if the store does not have it.
+    /// Trials that ended since may have been shown more of them.
     pub(crate) fn skill_text(&self, data: &RunData, skill: &PlannedSkill) -> Option<Arc<SkillText>> {
         let key = (data.plan.run.clone(), skill.digest.clone());
+        let state = state_of(data);
         let lock = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&key) {
-            return Some(Arc::clone(known));
+        if let Some((known, text)) = lock().get(&key)
+            && *known == state
+        {
+            return Some(Arc::clone(text));
         }
         let text = Arc::new(skill_text(&self.store, &data.plan, skill).ok()?);
-        lock().insert(key, Arc::clone(&text));
+        lock().insert(key, (state, Arc::clone(&text)));
         Some(text)
+    }
+
+    /// The skills of a run whose text is no evidence of what a trial did.
+    pub(crate) fn known_skills(&self, data: &RunData) -> Arc<Vec<SkillText>> {
+        let lock = || self.known_skills.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((plan, skills)) = lock().get(&data.plan.run)
+            && *plan == data.plan.plan
+        {
+            return Arc::clone(skills);
+        }
+        let skills = Arc::new(known_skills(&self.store, &data.plan));
+        lock().insert(data.plan.run.clone(), (data.plan.plan.clone(), Arc::clone(&skills)));
+        skills
     }
 
     /// A page without secrets.
@@ -211,18 +294,66 @@ impl Site {
         Ok(sheet)
     }
 
-    /// What audits of a run found, computed once for each state of the run.
-    pub(crate) fn behaviour(&self, data: &RunData, compute: impl FnOnce() -> Behaviour) -> Arc<Behaviour> {
-        let key = format!("{} {} {}", data.plan.run, data.plan.plan, data.progress().0);
-        let known = |all: &BTreeMap<String, Arc<Behaviour>>| all.get(&key).map(Arc::clone);
-        let lock = || self.behaviours.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known(&lock()) {
-            return found;
+    /// What an audit of a run finds, computed once for each state of the run, in the background, and waited for at most
+    /// `wait`.
+    pub(crate) fn behaviour(self: &Arc<Self>, data: &Arc<RunData>, wait: Duration) -> AuditState {
+        let (name, state) = (&data.plan.run, state_of(data));
+        let until = Instant::now() + wait;
+        let mut entries = self.audits();
+        let is_known = |entry: &AuditEntry| entry.found.as_ref().is_some_and(|(known, _)| *known == state);
+        let entry = entries.entry(name.clone()).or_default();
+        if entry.running.is_none() && !is_known(entry) {
+            let counts = Arc::new(AuditCounts::default());
+            entry.running = Some(Arc::clone(&counts));
+            let (site, data, state) = (Arc::clone(self), Arc::clone(data), state.clone());
+            thread::spawn(move || site.audit(&data, state, &counts));
         }
-        let found = Arc::new(compute());
-        lock().insert(key, Arc::clone(&found));
-        found
+        loop {
+            let entry = entries.entry(name.clone()).or_default();
+            if let (Some((_, found)), true) = (&entry.found, entry.running.is_none()) {
+                return AuditState::Ready(Arc::clone(found));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let now = |counts: &Arc<AuditCounts>| {
+                    counts.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
+                };
+                let (what, done, total) = entry.running.as_ref().map(now).unwrap_or_default();
+                return AuditState::Running(what, done, total);
+            }
+            entries = self.audited.wait_timeout(entries, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
+
+    fn audits(&self) -> MutexGuard<'_, BTreeMap<String, AuditEntry>> {
+        self.behaviours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn audit(&self, data: &RunData, state: String, counts: &AuditCounts) {
+        let ending = AuditEnding { site: self, run: &data.plan.run };
+        let mut watch = AuditWatch { counts, pace: AuditPace::default(), listener: self.listener.as_ref() };
+        let found = Arc::new(Behaviour::of(&self.store, data, &mut watch));
+        self.audits().entry(data.plan.run.clone()).or_default().found = Some((state, found));
+        drop(ending);
+    }
+}
+
+/// Says that an audit has ended, also one that panicked.
+struct AuditEnding<'a> {
+    site: &'a Site,
+    run: &'a str,
+}
+
+impl Drop for AuditEnding<'_> {
+    fn drop(&mut self) {
+        self.site.audits().entry(self.run.to_owned()).or_default().running = None;
+        self.site.audited.notify_all();
+    }
+}
+
+/// What identifies the trials of a run that have ended.
+fn state_of(data: &RunData) -> String {
+    format!("{} {}", data.plan.plan, data.progress().0)
 }
 
 impl Entry {

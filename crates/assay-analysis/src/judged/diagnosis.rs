@@ -1,17 +1,18 @@
 //! Items of rubrics beside the directives of the skill that they test: whether what an item rewards was received and
 //! followed where it is met.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_audit::adherence::Status;
-use assay_audit::calibrated::{TaskAudit, audit};
 use assay_audit::directive::Directive;
-use assay_store::{RunFolder, Store};
+use assay_store::{Cell, RunFolder, Store};
 use serde::Serialize;
 
 use super::JudgedReport;
 use super::items::ItemGain;
-use crate::audited::{AuditError, skill_texts, visit_run};
+use super::pair::Pair;
+use crate::audited::{AuditError, AuditedRun, Notices, skill_texts, summarize_run};
+use crate::model::AgentKey;
 
 /// Fewest characters of a directive's subject that is looked for in the text of an item.
 const SUBJECT: usize = 4;
@@ -26,7 +27,7 @@ pub struct Diagnosis {
     pub directives: Vec<ItemDirective>,
 }
 
-/// A directive of a skill, in the trials of a condition and of the baseline.
+/// A directive of a skill, in the trials of the item's condition and of its baseline, by the item's agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ItemDirective {
     /// The skill.
@@ -39,6 +40,8 @@ pub struct ItemDirective {
     pub subject: String,
     /// Trials with the skill.
     pub trials: usize,
+    /// Of these, trials that ran and wrote what another one did.
+    pub copies: usize,
     /// Of these, trials whose agent received it.
     pub delivered: usize,
     /// Of these, trials that followed it.
@@ -51,50 +54,73 @@ pub struct ItemDirective {
     pub baseline_trials: usize,
     /// Of these, trials that followed it.
     pub baseline_followed: usize,
+    /// Of these, trials that violated it.
+    pub baseline_violated: usize,
+    /// Of these, trials of which it cannot be told.
+    pub baseline_unknown: usize,
 }
 
-/// What the trials of a task say of each directive, by skill and directive.
-type Counts = BTreeMap<(String, usize), ItemDirective>;
+/// What the trials of a task show of one of its skills.
+struct TaskFacts {
+    skill: String,
+    directives: Vec<Directive>,
+    /// Each trial, whether it had the skill, and what it shows.
+    runs: Vec<(String, bool, AuditedRun)>,
+}
+
+/// A directive of the SKILL.md by the skill's name, its line, and its place in it. Skills of a name may differ.
+type Key = (String, usize, String);
 
 /// The items of a run with their directives, in the order of the report.
 ///
 /// # Errors
 /// A run without the condition `none`; records that cannot be read.
-pub fn diagnose(store: &Store, run: &RunFolder, judged: &JudgedReport) -> Result<Vec<Diagnosis>, AuditError> {
-    let texts = skill_texts(store, run, &mut ());
-    let mut by_task: BTreeMap<String, Counts> = BTreeMap::new();
-    visit_run(store, run, &texts, &mut (), |task, library| {
-        let found = audit(task, library);
-        count(&task.skill_name, &found, by_task.entry(task.task.clone()).or_default());
+pub fn diagnose(
+    store: &Store,
+    run: &RunFolder,
+    judged: &JudgedReport,
+    notices: &mut dyn Notices,
+) -> Result<Vec<Diagnosis>, AuditError> {
+    let texts = skill_texts(store, run, notices);
+    let mut by_task: BTreeMap<String, Vec<TaskFacts>> = BTreeMap::new();
+    summarize_run(store, run, &texts, notices, |task, found| {
+        let runs = task.runs.iter().zip(found);
+        let runs = runs.filter_map(|(run, found)| Some((run.name.trial.clone()?, run.with, found.clone())));
+        by_task.entry(task.task.clone()).or_default().push(TaskFacts {
+            skill: task.skill_name.clone(),
+            directives: task.skill.directives.clone(),
+            runs: runs.collect(),
+        });
     })?;
+    let mut cells: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
+    for cell in &run.cells {
+        cells.entry(cell.trial.as_str()).or_default().push(cell);
+    }
     let of = |item: &ItemGain| {
-        let mut directives: Counts = BTreeMap::new();
-        for (key, found) in item.tasks.iter().filter_map(|task| by_task.get(task)).flatten() {
-            if !is_tested(item, found) {
-                continue;
-            }
-            let sum = directives.entry(key.clone()).or_insert_with(|| ItemDirective {
-                skill: found.skill.clone(),
-                line: found.line,
-                text: found.text.clone(),
-                subject: found.subject.clone(),
-                ..ItemDirective::default()
-            });
-            sum.trials += found.trials;
-            sum.delivered += found.delivered;
-            sum.followed += found.followed;
-            sum.violated += found.violated;
-            sum.unknown += found.unknown;
-            sum.baseline_trials += found.baseline_trials;
-            sum.baseline_followed += found.baseline_followed;
+        let mut directives: BTreeMap<Key, ItemDirective> = BTreeMap::new();
+        for facts in item.tasks.iter().filter_map(|task| by_task.get(task)).flatten() {
+            let is_of_item = |trial: &str, with: bool| {
+                cells.get(trial).into_iter().flatten().any(|cell| is_of_pair(run, &item.pair, cell, with))
+            };
+            count(facts, item, &is_of_item, &mut directives);
         }
         directives.into_values().collect()
     };
     Ok(judged.items.iter().map(|item| Diagnosis { item: item.clone(), directives: of(item) }).collect())
 }
 
+/// Whether a trial is one of those that an item is about.
+fn is_of_pair(run: &RunFolder, pair: &Pair, cell: &Cell, with: bool) -> bool {
+    let condition = if with { &pair.condition } else { &pair.baseline };
+    cell.condition == *condition
+        && run.agents.get(cell.agent).is_some_and(|agent| AgentKey::new(agent, &cell.sandbox) == pair.who)
+}
+
 /// Whether an item tests a directive: its rubric names the line, or its text has the directive's subject.
-fn is_tested(item: &ItemGain, directive: &ItemDirective) -> bool {
+fn is_tested(item: &ItemGain, directive: &Directive) -> bool {
+    if !matches!(directive.file.as_str(), "" | "SKILL.md") {
+        return false;
+    }
     if let Some(line) = item.line {
         return line == directive.line;
     }
@@ -104,28 +130,48 @@ fn is_tested(item: &ItemGain, directive: &ItemDirective) -> bool {
         && item.text.to_lowercase().contains(&subject)
 }
 
-fn count(skill: &str, found: &TaskAudit, counts: &mut Counts) {
-    let is_of_document = |directive: &Directive| matches!(directive.file.as_str(), "" | "SKILL.md");
-    for (at, directive) in found.directives.iter().enumerate().filter(|(_, one)| is_of_document(one)) {
-        let own = counts.entry((skill.to_owned(), at)).or_insert_with(|| ItemDirective {
-            skill: skill.to_owned(),
+/// Adds the trials of an item on one of its tasks to the counts of the directives that it tests.
+fn count(
+    facts: &TaskFacts,
+    item: &ItemGain,
+    is_of_item: &dyn Fn(&str, bool) -> bool,
+    directives: &mut BTreeMap<Key, ItemDirective>,
+) {
+    // A trial without the skill is compared with those of every condition that has it.
+    let mut seen: BTreeSet<(&str, bool)> = BTreeSet::new();
+    let mut runs: Vec<(bool, &AuditedRun)> = Vec::new();
+    for (trial, with, found) in &facts.runs {
+        if is_of_item(trial, *with) && seen.insert((trial, *with)) {
+            runs.push((*with, found));
+        }
+    }
+    if !runs.iter().any(|(with, _)| *with) {
+        return;
+    }
+    for (at, directive) in facts.directives.iter().enumerate().filter(|(_, one)| is_tested(item, one)) {
+        let key = (facts.skill.clone(), directive.line, format!("{at} {}", directive.subject));
+        let own = directives.entry(key).or_insert_with(|| ItemDirective {
+            skill: facts.skill.clone(),
             line: directive.line,
             text: directive.text.clone(),
             subject: directive.subject.clone(),
             ..ItemDirective::default()
         });
-        for run in &found.runs {
-            let status = run.adherence.assessments.get(at).map(|assessment| assessment.status);
-            let is_followed = usize::from(status == Some(Status::Followed));
-            if run.with {
+        for (with, found) in &runs {
+            let status = found.statuses.get(at).copied();
+            let is = |wanted: Status| usize::from(status == Some(wanted));
+            if *with {
                 own.trials += 1;
-                own.delivered += usize::from(run.adherence.deliveries.get(at).is_some_and(Option::is_some));
-                own.followed += is_followed;
-                own.violated += usize::from(status == Some(Status::Violated));
-                own.unknown += usize::from(status == Some(Status::Unknown));
+                own.copies += usize::from(found.copy_of.is_some());
+                own.delivered += usize::from(found.delivered.get(at) == Some(&true));
+                own.followed += is(Status::Followed);
+                own.violated += is(Status::Violated);
+                own.unknown += is(Status::Unknown);
             } else {
                 own.baseline_trials += 1;
-                own.baseline_followed += is_followed;
+                own.baseline_followed += is(Status::Followed);
+                own.baseline_violated += is(Status::Violated);
+                own.baseline_unknown += is(Status::Unknown);
             }
         }
     }

@@ -19,7 +19,6 @@ use crate::Exposed;
 use crate::SCHEMA;
 use crate::adherence::{ADOPTED, DirectiveCounts};
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
-use crate::directive::SkillPackage;
 use crate::evidence::SkillText;
 
 /// Longest text of a skill or a task that is read, in bytes.
@@ -60,6 +59,8 @@ pub struct TraceLine {
     pub best_placebo: Option<f64>,
     /// All four kinds of tokens, once a message.
     pub tokens: u64,
+    /// The trace that counts in its place, because it holds the same words; `None` unless it is a copy.
+    pub copy_of: Option<String>,
 }
 
 /// What a run adopted of a skill.
@@ -75,13 +76,14 @@ pub struct AdoptionLine {
 
 /// Audits a corpus; problems go to `notice`.
 pub fn corpus(root: &Path, corpus: &Corpus, notice: impl FnMut(Notice)) -> CorpusAudit {
-    match corpus_with(root, corpus, notice, |_| Ok::<(), Infallible>(())) {
+    match corpus_with(root, corpus, notice, |_| Ok::<(), Infallible>(()), |_, _| {}) {
         Ok(audit) => audit,
         Err(never) => match never {},
     }
 }
 
-/// As [`corpus`]; `prepare` may change each skill before anything is compared with it.
+/// As [`corpus`]; `prepare` may change each skill before anything is compared with it. Each task is given to `each` with
+/// what was found.
 ///
 /// # Errors
 ///
@@ -91,9 +93,14 @@ pub fn corpus_with<E>(
     corpus: &Corpus,
     notice: impl FnMut(Notice),
     prepare: impl FnMut(&mut SkillText) -> Result<(), E>,
+    mut each: impl FnMut(&TaskRuns<'_>, &TaskAudit),
 ) -> Result<CorpusAudit, E> {
     let mut found = Vec::new();
-    visit_with(root, corpus, notice, prepare, |task, library| found.push(audit(task, library)))?;
+    visit_with(root, corpus, notice, prepare, |task, library| {
+        let audited = audit(task, library);
+        each(task, &audited);
+        found.push(audited);
+    })?;
     Ok(CorpusAudit::new(found))
 }
 
@@ -160,10 +167,7 @@ fn skill(task: &str, groups: &[&Group], notice: &mut dyn FnMut(Notice)) -> Optio
         notice(new_notice(first.map(|file| file.path.clone()).unwrap_or_default(), None, message));
         return None;
     };
-    // Folders of transcripts may hold the skill's other files too.
-    let bytes = text(path, notice)?;
-    let package = path.parent().and_then(|folder| SkillPackage::read(folder).ok());
-    Some(SkillText::with_package(&bytes, package.unwrap_or_else(|| SkillPackage::from_document(&bytes))))
+    Some(SkillText::of_file(path, &text(path, notice)?))
 }
 
 fn text(path: &Path, notice: &mut dyn FnMut(Notice)) -> Option<Vec<u8>> {
@@ -248,8 +252,8 @@ impl CorpusAudit {
         Self { arms: findings(&tasks), tasks }
     }
 
-    /// The lines of the audit: pairs, traces and directives by arm, and the findings last.
-    pub fn lines(&self, mut line: impl FnMut(Value)) {
+    /// The lines of the audit: pairs, traces and directives by arm, then `more`, and the findings last.
+    pub fn lines(&self, more: Vec<Value>, mut line: impl FnMut(Value)) {
         let arms: BTreeSet<&str> =
             self.tasks.iter().flat_map(|task| &task.arms).map(|arm| arm.arm.as_str()).collect();
         for arm in arms {
@@ -277,6 +281,7 @@ impl CorpusAudit {
                         },
                         best_placebo: run.other_skills.iter().copied().max_by(f64::total_cmp),
                         tokens: run.tokens,
+                        copy_of: run.copy_of.map(|at| task.runs[at].trace.clone()),
                     }));
                 }
             }
@@ -290,6 +295,7 @@ impl CorpusAudit {
             run["kind"] = json!("run");
             line(run);
         }
+        more.into_iter().for_each(&mut line);
         let sentences: Vec<&str> = self.arms.iter().map(|arm| arm.sentence.as_str()).collect();
         line(json!({
             "schema": SCHEMA,

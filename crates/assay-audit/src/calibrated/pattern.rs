@@ -186,9 +186,10 @@ impl RunFacts {
         Self { actions, guards, workspace, tokens, checks, passed }
     }
 
-    /// Whether the verifier is known to have passed all its checks.
+    /// Whether the verifier is known to have passed it, or all the checks that it decided.
     fn passed(&self) -> bool {
-        !self.checks.is_empty() && self.checks.iter().all(|check| check.passed != Some(false))
+        let mut decided = self.checks.iter().filter_map(|check| check.passed).peekable();
+        self.passed == Some(true) || decided.peek().is_some() && decided.all(|passed| passed)
     }
 }
 
@@ -241,8 +242,10 @@ impl<'a> Pair<'a> {
     /// What the first run gained by its verifier, compared with the second; `None` if neither checks nor
     /// outcomes of both are known.
     fn gain(&self) -> Option<Gain> {
-        let decided = |checks: &[TestCheck]| checks.iter().any(|check| check.passed.is_some());
-        let have_checks = decided(&self.one.checks) && decided(&self.other.checks);
+        let decided = |checks: &'a [TestCheck]| checks.iter().filter(|check| check.passed.is_some());
+        // Checks of other names cannot be compared.
+        let have_checks = decided(&self.one.checks)
+            .any(|check| decided(&self.other.checks).any(|other| other.name == check.name));
         let changes = changed(&self.one.checks, &self.other.checks);
         let gained_check = changes.iter().any(|(_, _, change)| *change == Change::Gained);
         let outcomes = self.one.passed.zip(self.other.passed);

@@ -112,6 +112,8 @@ pub struct DirectiveReport {
     pub finding: DirectiveFinding,
     /// Runs with the skill; copies counted once.
     pub runs: usize,
+    /// Runs with the skill that are copies of these, and are not counted.
+    pub copies: usize,
     /// Runs that opened the skill.
     pub opened: usize,
     /// Runs to which it was delivered. The four counts below are of these.
@@ -156,13 +158,16 @@ pub(super) struct Members<'a> {
     pub(super) task: &'a TaskAudit,
     pub(super) with: Vec<&'a RunAudit>,
     pub(super) without: Vec<&'a RunAudit>,
+    /// Runs with the skill that are copies of others.
+    copies: usize,
 }
 
 impl<'a> Members<'a> {
     pub(super) fn new(task: &'a TaskAudit, pairs: &ArmPairs) -> Self {
         let runs: Vec<&RunAudit> = pairs.runs.iter().map(|&at| &task.runs[at]).collect();
         let (with, without) = runs.into_iter().partition(|run| run.with);
-        Self { task, with, without }
+        let is_copy = |run: &&RunAudit| run.arm == pairs.arm && run.with && run.copy_of.is_some();
+        Self { task, with, without, copies: task.runs.iter().filter(is_copy).count() }
     }
 }
 
@@ -241,6 +246,7 @@ fn report(arm: &str, group: &[Members<'_>], at: usize) -> DirectiveReport {
         applies_when: directive.condition.clone(),
         finding,
         runs,
+        copies: group.iter().map(|members| members.copies).sum(),
         opened: with().filter(|(_, run)| run.exposure.opened).count(),
         delivered: delivered.len(),
         followed,

@@ -137,6 +137,9 @@ pub struct RunAudit {
     pub checks: Vec<TestCheck>,
     /// The first run of the task that holds the same words: itself, unless it is a copy.
     pub original: usize,
+    /// The run of its arm and condition that counts in its place, because it holds the same words; `None` unless it is a
+    /// copy.
+    pub copy_of: Option<usize>,
     /// Phase, first and last action of each stretch of its actions.
     pub phases: Vec<(&'static str, usize, usize)>,
 }
@@ -198,7 +201,19 @@ pub struct PairAudit {
 /// Audits the runs of one task. `library` holds every skill there is, the task's own among them or
 /// not.
 pub fn audit(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
-    let skills = || library.iter().chain([task.skill]);
+    audit_against(task, library, library)
+}
+
+/// As [`audit`], without what the runs show of other skills, which takes most of the time. What they show of the task's
+/// own is the same: text of other skills in `library` is left out of their evidence here, too.
+pub fn audit_own(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
+    audit_against(task, library, &[])
+}
+
+/// Audits the runs of one task. The text of skills in `known_skills` is no evidence; `library` are those in the place of
+/// the task's own.
+fn audit_against(task: &TaskRuns<'_>, known_skills: &[SkillText], library: &[SkillText]) -> TaskAudit {
+    let skills = || known_skills.iter().chain([task.skill]);
     let materials: Vec<RunEvidence> =
         task.runs.iter().map(|run| RunEvidence::new(&run.trajectory, &run.left, skills())).collect();
     let originals: Vec<usize> = materials
@@ -238,6 +253,9 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
                 other_skills: other_skills.iter().map(|skill| skill[at].score).collect(),
                 checks: run.checks.clone(),
                 original: originals[at],
+                copy_of: task.runs[..at].iter().zip(&originals).position(|(other, first)| {
+                    *first == originals[at] && other.arm == run.arm && other.with == run.with
+                }),
                 phases: stretches(&facts[at].actions),
             }
         })
@@ -290,12 +308,8 @@ impl Compared<'_> {
 
 fn pairs(arm: &str, runs: &[RunAudit], compared: &Compared<'_>) -> ArmPairs {
     let (task, facts, library) = (compared.task, compared.facts, compared.library);
-    let mut chosen: Vec<usize> = Vec::new();
-    for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.arm == arm) {
-        if !chosen.iter().any(|&other| runs[other].original == run.original && runs[other].with == run.with) {
-            chosen.push(at);
-        }
-    }
+    let is_chosen = |run: &RunAudit| run.arm == arm && run.copy_of.is_none();
+    let chosen: Vec<usize> = (0..runs.len()).filter(|&at| is_chosen(&runs[at])).collect();
     let mut found = ArmPairs { arm: arm.to_owned(), ..ArmPairs::default() };
     found.runs.clone_from(&chosen);
     for &one in &chosen {

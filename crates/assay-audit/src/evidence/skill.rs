@@ -72,6 +72,26 @@ impl SkillText {
         Self { name, description, body, package, directives, before, lines, advertised }
     }
 
+    /// Reads the bytes of the `SKILL.md` at a path, with the directives of the package around it: the files in its folders,
+    /// and those beside it that it names, since a transcript may be there, too. A document of another name is a skill by
+    /// itself.
+    pub fn of_file(path: &Path, bytes: &[u8]) -> Self {
+        let is_document = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+        let folder = path.parent().filter(|_| is_document);
+        let folder = folder.map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+        match folder.and_then(|folder| SkillPackage::read(folder).ok()) {
+            Some(mut package) => {
+                let text = String::from_utf8_lossy(bytes);
+                let is_own = |path: &str| {
+                    path.eq_ignore_ascii_case("SKILL.md") || path.contains('/') || text.contains(path)
+                };
+                package.files.retain(|file| is_own(&file.path));
+                Self::with_package(bytes, package)
+            }
+            None => Self::parse(bytes),
+        }
+    }
+
     /// Adds directives that a model found, and returns how many: those extracted already are left out.
     pub fn add_directives(&mut self, more: Vec<Directive>) -> usize {
         merge(&mut self.directives, more)

@@ -158,7 +158,7 @@ fn labels_names_and_exposure_do_not_move_the_score() {
 
 fn lines_have_what_the_contract_says(audit: &CorpusAudit) {
     let mut lines = Vec::new();
-    audit.lines(|line| lines.push(line));
+    audit.lines(Vec::new(), |line| lines.push(line));
     let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
     let (pairs, traces) = (of("pair"), of("trace"));
     // 9 tasks: 6 + 9 treatment pairs, 2 · 6 null-minus in both orders, 2 + 6 null-plus.

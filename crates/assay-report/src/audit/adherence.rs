@@ -80,8 +80,13 @@ pub(super) fn report(directives: &[DirectiveReport], details: bool, width: usize
 
 fn of_skill(directives: &[DirectiveReport], details: bool, width: usize) -> String {
     let Some(first) = directives.first() else { return String::new() };
+    let copies = match first.copies {
+        0 => String::new(),
+        1 => "; 1 more is a copy of these".to_owned(),
+        copies => format!("; {copies} more are copies of these"),
+    };
     let head = format!(
-        "Directives of {} ({}; {} with the skill, opened by {})",
+        "Directives of {} ({}; {} with the skill, opened by {}{copies})",
         clean(&first.skill),
         if first.tasks.len() == 1 {
             format!("task {}", clean(&first.tasks[0]))
@@ -162,7 +167,7 @@ fn failing_checks(checks: &[CheckOutcome]) -> String {
     }
     let one = checks.len() == 1;
     let mut text = format!(
-        "{} {} of task {} {} in {} of {} that did not follow it",
+        "{} {} of task {} {} in {} of {} not seen to follow it",
         if one { "check" } else { "checks" },
         names.join(", "),
         clean(&first.task),
@@ -172,7 +177,7 @@ fn failing_checks(checks: &[CheckOutcome]) -> String {
     );
     if first.followed > 0 {
         let verb = if one { "passes" } else { "pass" };
-        text.push_str(&format!(", {verb} in {} of {} that did", first.passed, first.followed));
+        text.push_str(&format!(", {verb} in {} of {} that followed it", first.passed, first.followed));
     }
     text
 }
@@ -227,7 +232,8 @@ fn status(one: &DirectiveReport) -> String {
     if one.violated > 0 {
         parts.push(format!("violated in {} of {of}", one.violated));
     }
-    if one.followed > 0 || (!forbidden && one.violated == 0) {
+    // Where it cannot be told, 0 would say too much.
+    if one.followed > 0 || (!forbidden && one.violated == 0 && one.unknown == 0) {
         parts.push(if parts.is_empty() {
             format!("followed in {} of {of}", one.followed)
         } else {
@@ -235,11 +241,14 @@ fn status(one: &DirectiveReport) -> String {
         });
     }
     if one.not_applicable > 0 {
-        parts.push(format!("not applicable in {}", one.not_applicable));
+        let of = if parts.is_empty() { format!(" of {of}") } else { String::new() };
+        parts.push(format!("not applicable in {}{of}", one.not_applicable));
     }
     if one.unknown > 0 {
         let what = if forbidden { "no violation seen in" } else { "cannot tell in" };
-        parts.push(format!("{what} {}", one.unknown));
+        let count =
+            if parts.is_empty() { format!("{} of {of}", one.unknown) } else { one.unknown.to_string() };
+        parts.push(format!("{what} {count}"));
     }
     parts.join(", ")
 }
@@ -248,7 +257,7 @@ fn status(one: &DirectiveReport) -> String {
 fn others(rest: &[&DirectiveReport], alone: bool) -> String {
     let kinds = [
         (DirectiveFinding::Violated, "violated"),
-        (DirectiveFinding::NotFollowedChecksFail, "not followed where checks fail"),
+        (DirectiveFinding::NotFollowedChecksFail, "not seen to be followed where checks fail"),
         (DirectiveFinding::Followed, "followed in all runs"),
         (DirectiveFinding::PartlyFollowed, "followed in some"),
         (DirectiveFinding::NotApplicable, "not applicable"),

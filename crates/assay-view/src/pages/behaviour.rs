@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis::audited::{skill_texts, visit_run};
-use assay_audit::calibrated::audit;
+use assay_analysis::audited::{Notices, skill_texts, summarize_run};
+use assay_audit::adherence::DirectiveCounts;
 use assay_store::{Store, TrialId};
 
 use crate::data::RunData;
@@ -23,34 +23,32 @@ pub(crate) struct Trace {
     pub(crate) opened_at: Option<usize>,
     /// `None` where nothing of the skill can be adopted measurably.
     pub(crate) adoption: Option<f64>,
-    pub(crate) followed: usize,
-    pub(crate) violated: usize,
-    pub(crate) total: usize,
+    pub(crate) counts: DirectiveCounts,
+    /// Whether it ran and wrote what another trial of its task and condition did.
+    pub(crate) is_copy: bool,
 }
 
 impl Behaviour {
-    pub(crate) fn of(store: &Store, data: &RunData) -> Self {
+    pub(crate) fn of(store: &Store, data: &RunData, notices: &mut dyn Notices) -> Self {
         let mut found = Self::default();
-        let texts = skill_texts(store, &data.plan, &mut ());
-        let visited = visit_run(store, &data.plan, &texts, &mut (), |task, library| {
+        let texts = skill_texts(store, &data.plan, notices);
+        let visited = summarize_run(store, &data.plan, &texts, notices, |task, runs| {
             let digest = texts.iter().find(|(_, text)| std::ptr::eq(*text, task.skill));
             let Some((digest, _)) = digest else { return };
             let traces = found.skills.entry(digest.clone()).or_default();
-            for run in audit(task, library).runs.iter().filter(|run| run.with) {
+            for (run, shown) in task.runs.iter().zip(runs).filter(|(run, _)| run.with) {
                 let Some(trial) = run.name.trial.as_ref().and_then(|id| id.parse::<TrialId>().ok()) else {
                     continue;
                 };
                 if traces.iter().any(|known| known.trial == trial) {
                     continue;
                 }
-                let counts = run.adherence.counts();
                 traces.push(Trace {
                     trial,
-                    opened_at: run.opened_at,
-                    adoption: run.adoption,
-                    followed: counts.followed,
-                    violated: counts.violated,
-                    total: counts.total,
+                    opened_at: shown.opened_at,
+                    adoption: shown.adoption,
+                    counts: shown.counts(),
+                    is_copy: shown.copy_of.is_some(),
                 });
             }
         });

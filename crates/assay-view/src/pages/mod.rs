@@ -22,6 +22,7 @@ use askama::Template;
 use assay_store::TrialId;
 
 use self::layout::Layout;
+use self::skill::SkillReply;
 use crate::data::RunData;
 use crate::error::PageError;
 use crate::reply::{Content, Reply};
@@ -96,7 +97,10 @@ fn route(site: &Arc<Site>, path: &str, query: &str) -> Result<Reply, PageError> 
         ["runs", name, rest @ ..] => {
             let data = match site.run(name, if site.is_export { Duration::MAX / 4 } else { WAIT })? {
                 RunState::Ready(data) => data,
-                RunState::Loading(done) => return loading(site, name, done),
+                RunState::Loading(done) => {
+                    let page = Layout::new(site, name);
+                    return loading(page, "run", name, &format!("Loading records: {done} read."));
+                }
             };
             return of_run(site, &data, rest, query, missing);
         }
@@ -142,7 +146,16 @@ fn of_run(
         ["search"] => search::page(site, data, &urls::field(query, "q").unwrap_or_default())?,
         ["cells", cell] => trials::of_cell(site, data, number(cell)?)?,
         ["comparisons", at] => comparison::page(site, data, number(at)?)?,
-        ["skills", digest] => skill::page(site, data, digest)?,
+        ["skills", digest] => {
+            let wait = if site.is_export { Duration::MAX / 4 } else { WAIT };
+            match skill::page(site, data, digest, wait)? {
+                SkillReply::Page(html) => html,
+                SkillReply::Waiting(name, progress) => {
+                    let status = format!("Auditing the trials of this run. {progress}.");
+                    return loading(Layout::in_run(site, run, &name), "skill", &name, &status);
+                }
+            }
+        }
         ["trials"] => trials::of_run(site, data, query, 1)?,
         ["trials", "page", page] => trials::of_run(site, data, query, number(page)?)?,
         ["trials", id] => trial::page(site, data, &trial(id)?, None, 1)?,
@@ -185,12 +198,13 @@ struct ErrorPage<'a> {
 #[template(path = "loading.html")]
 struct LoadingPage<'a> {
     page: Layout,
+    kind: &'a str,
     name: &'a str,
-    done: usize,
+    status: &'a str,
 }
 
-fn loading(site: &Site, name: &str, done: usize) -> Result<Reply, PageError> {
-    let page = Layout { refresh: Some(1), ..Layout::new(site, name) };
-    let html = LoadingPage { page, name, done }.render()?;
+fn loading(page: Layout, kind: &str, name: &str, status: &str) -> Result<Reply, PageError> {
+    let page = Layout { refresh: Some(1), ..page };
+    let html = LoadingPage { page, kind, name, status }.render()?;
     Ok(Reply::ok(Content::Html(html)))
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use askama::Template;
 use assay_analysis::audited::read_trial;
+use assay_audit::calibrated::audit_own;
 use assay_audit::evidence::SkillText;
-use assay_audit::view::view;
+use assay_audit::view::{pair_runs, view_pair};
 use assay_report::{PairOptions, clean, pair_html, percent, seconds, usd};
 use assay_store::{Record, TrialId};
 use assay_trace::Source;
@@ -69,8 +70,10 @@ pub(super) fn page(
     let pair = if let Some((left_run, right_run)) = runs {
         let mut steps = right_run.trajectory.steps.iter();
         let prompt = steps.find(|step| step.source == Source::User).map(|step| step.message.clone());
-        let shown = view(&task, &skill_name, &prompt.unwrap_or_default(), &skill, left_run, right_run);
-        pair_html(&shown, options)
+        let prompt = prompt.unwrap_or_default();
+        let runs = pair_runs(&task, &skill_name, &prompt, &skill, [left_run, right_run]);
+        let found = audit_own(&runs, &site.known_skills(data));
+        pair_html(&view_pair(&runs, &found), options)
     } else {
         note.push_str(" No trajectory is stored for at least one of the two trials.");
         String::new()

@@ -12,12 +12,11 @@ use assay_skill::Document;
 use assay_store::{ConditionRole, Store};
 use assay_trace::Source;
 
-use super::behaviour::Behaviour;
 use super::layout::Layout;
 use crate::attempt::Attempt;
 use crate::data::{CellGroup, RunData};
 use crate::error::PageError;
-use crate::site::{RunState, Site};
+use crate::site::{AuditState, RunState, Site};
 use crate::text::{Passage, line};
 use crate::urls;
 
@@ -84,6 +83,7 @@ struct TraceLine {
     score: String,
     followed: String,
     violated: usize,
+    unknown: usize,
 }
 
 struct Past {
@@ -101,11 +101,28 @@ struct Listed {
     text: String,
 }
 
-pub(super) fn page(site: &Arc<Site>, data: &RunData, digest: &str) -> Result<String, PageError> {
+/// A page, or how far what it needs is.
+pub(super) enum SkillReply {
+    Page(String),
+    /// The name of the skill, and a sentence.
+    Waiting(String, String),
+}
+
+/// The page of a skill. What the audit of the run finds is waited for at most `wait`.
+pub(super) fn page(
+    site: &Arc<Site>,
+    data: &Arc<RunData>,
+    digest: &str,
+    wait: Duration,
+) -> Result<SkillReply, PageError> {
     let skills = &data.report.provenance.skills;
     let skill = skills.iter().find(|skill| skill.digest == digest);
     let skill =
         skill.ok_or_else(|| PageError::NotFound(format!("the run provides no skill {}", clean(digest))))?;
+    let (behaviour, traces) = match behaviour(site, data, digest, wait) {
+        Ok(found) => found,
+        Err(progress) => return Ok(SkillReply::Waiting(clean(&skill.name), progress)),
+    };
     let bytes = site.store.skill(digest).unwrap_or_default();
     let (document, _) = Document::parse(&bytes, Path::new("SKILL.md"));
     let description = document.description.clone().unwrap_or_default();
@@ -121,10 +138,9 @@ pub(super) fn page(site: &Arc<Site>, data: &RunData, digest: &str) -> Result<Str
     let (lint_summary, findings) = linted(&skill.name, &bytes);
     let listed = listed(&site.store, data);
     let (discovery, ranks) = discovery(site, data, &listed, digest);
-    let (behaviour, traces) = behaviour(site, data, digest);
     let (effect_note, effects) = effects(data, digest, &skill.conditions);
     let run = &data.plan.run;
-    Ok(SkillPage {
+    let html = SkillPage {
         page: Layout::in_run(site, run, &clean(&skill.name)),
         name: clean(&skill.name),
         facts,
@@ -141,7 +157,8 @@ pub(super) fn page(site: &Arc<Site>, data: &RunData, digest: &str) -> Result<Str
         history: history(site, &skill.name),
         document: Passage::up_to(&document.text, 200_000),
     }
-    .render()?)
+    .render()?;
+    Ok(SkillReply::Page(html))
 }
 
 /// The findings on the SKILL.md. The store keeps no other file of a package.
@@ -332,24 +349,41 @@ fn effects(data: &RunData, digest: &str, conditions: &[String]) -> (String, Vec<
     (note.to_owned(), effects)
 }
 
-fn behaviour(site: &Site, data: &RunData, digest: &str) -> (String, Vec<TraceLine>) {
+/// What the trials show, or how far the audit is.
+fn behaviour(
+    site: &Arc<Site>,
+    data: &Arc<RunData>,
+    digest: &str,
+    wait: Duration,
+) -> Result<(String, Vec<TraceLine>), String> {
     if data.progress().1 > AUDITED {
         let text = format!("The run has more than {AUDITED} trials; assay audit corpus audits it.");
-        return (text, Vec::new());
+        return Ok((text, Vec::new()));
     }
-    let behaviour = site.behaviour(data, || Behaviour::of(&site.store, data));
+    let behaviour = match site.behaviour(data, wait) {
+        AuditState::Ready(found) => found,
+        AuditState::Running(what, _, 0) => return Err(what),
+        AuditState::Running(what, done, total) => return Err(format!("{what}: {done} of {total}")),
+    };
     if let Some(refusal) = &behaviour.refusal {
-        return (clean(refusal), Vec::new());
+        return Ok((clean(refusal), Vec::new()));
     }
     let Some(traces) = behaviour.skills.get(digest).filter(|traces| !traces.is_empty()) else {
-        return ("No finished trial with a trajectory was given this skill.".to_owned(), Vec::new());
+        return Ok(("No finished trial with a trajectory was given this skill.".to_owned(), Vec::new()));
     };
     let opened = traces.iter().filter(|trace| trace.opened_at.is_some()).count();
-    let followed = traces.iter().filter(|trace| trace.followed > 0).count();
+    let followed = traces.iter().filter(|trace| trace.counts.followed > 0).count();
     let mut text = format!(
-        "Of {}, {opened} opened the skill and {followed} followed at least one of its directives.",
-        counted(traces.len(), "trial with the skill", "trials with the skill")
+        "Of {}, {opened} opened the skill and {followed} {} followed at least one of its directives.",
+        counted(traces.len(), "trial with the skill", "trials with the skill"),
+        if followed == 1 { "is seen to have" } else { "are seen to have" }
     );
+    match traces.iter().filter(|trace| trace.is_copy).count() {
+        0 => {}
+        1 => text.push_str(" One trial ran and wrote the same as another; it is listed, too."),
+        copies => text
+            .push_str(&format!(" {copies} trials ran and wrote the same as others; they are listed, too.")),
+    }
     let unknown = traces.iter().filter(|trace| trace.adoption.is_none()).count();
     if unknown > 0 {
         let of = if unknown == traces.len() { String::new() } else { format!(" in {unknown} of them") };
@@ -378,12 +412,13 @@ fn behaviour(site: &Site, data: &RunData, digest: &str) -> (String, Vec<TraceLin
                 repetition: row.repetition,
                 opened: trace.opened_at.map_or_else(|| "no".to_owned(), |step| format!("step {step}")),
                 score: trace.adoption.map_or_else(|| "–".to_owned(), |score| format!("{score:.2}")),
-                followed: format!("{} of {}", trace.followed, trace.total),
-                violated: trace.violated,
+                followed: format!("{} of {}", trace.counts.followed, trace.counts.total),
+                violated: trace.counts.violated,
+                unknown: trace.counts.unknown,
             })
         })
         .collect();
-    (text, lines)
+    Ok((text, lines))
 }
 
 /// All runs of the store that provide a skill of this name.

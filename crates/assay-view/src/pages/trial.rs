@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use assay_audit::adherence::Status;
 use assay_audit::behaviour::actions;
-use assay_audit::calibrated::{TaskRuns, audit};
+use assay_audit::calibrated::{TaskRuns, audit_own};
 use assay_audit::directive::Modality;
 use assay_audit::evidence::SkillText;
 use assay_diagnostic::{chain, group_digits};
@@ -683,14 +683,15 @@ impl SkillPart {
             runs: vec![assay_audit::calibrated::Run { with: true, ..run }],
             baseline: None,
         };
-        let found = audit(&task, std::slice::from_ref(text));
+        let found = audit_own(&task, &site.known_skills(data));
         let Some(adherence) = found.runs.first().map(|run| &run.adherence) else { return };
         let counts = adherence.counts();
         self.directive_summary = format!(
-            "{} followed and {} violated of {} that can be checked.",
+            "{} followed and {} violated of {} that can be checked; of {} the trial does not show it.",
             counts.followed,
             counts.violated,
-            counted(counts.total, "directive", "directives")
+            counted(counts.total, "directive", "directives"),
+            counts.unknown
         );
         let step_link = |step: usize| {
             let at = places.get(&step).copied()?;

@@ -89,6 +89,8 @@ pub(crate) struct ShowArgs {
     /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
 }
 
 /// Audit all trials of a run, or all transcripts in a folder
@@ -101,7 +103,8 @@ pub(crate) struct ShowArgs {
 #[command(after_help = "Examples:
   assay audit corpus my-run
   assay audit corpus traces-of-2026 --details
-  assay audit corpus my-run --directives-from openai:gpt-5-mini --price 0.25,2 --max-usd 1")]
+  assay audit corpus my-run --directives-from openai:gpt-5-mini --price 0.25,2 --max-usd 1
+  assay audit corpus my-run --judge openai:gpt-5 --price 1.25,10 --max-usd 2")]
 pub(crate) struct CorpusArgs {
     /// Name of a run in the store, or a folder of transcripts
     ///
@@ -118,6 +121,8 @@ pub(crate) struct CorpusArgs {
     pub(crate) details: bool,
     #[command(flatten)]
     pub(crate) directives: DirectivesArgs,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
 }
 
 // The model that adds directives. A doc comment would become the help of the command that includes it.
@@ -129,6 +134,19 @@ pub(crate) struct DirectivesArgs {
     /// is not in the stated line of the skill are ignored.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     pub(crate) directives_from: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct JudgeArgs {
+    /// Chat model that judges beside the rules which directives each run followed, as provider:name
+    ///
+    /// It is told neither condition nor outcome, and has to quote the step that shows its answer, else
+    /// that is "cannot tell". Prints a table of judge and rules, their agreement, and differences.
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    pub(crate) judge: Option<String>,
+    /// Seed for the order of runs and directives in the judge's requests
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) flags: ModelFlags,
 }

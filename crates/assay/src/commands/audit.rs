@@ -6,7 +6,6 @@ mod calibrated;
 pub mod corpus;
 pub mod input;
 pub mod notices;
-mod pairs;
 mod runs;
 pub mod sheet;
 mod show;
@@ -19,7 +18,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &AuditArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
-        AuditWhat::Pairs(args) => pairs::run(args, ui),
+        AuditWhat::Pairs(args) => calibrated::of_pairs(args, ui),
         AuditWhat::Show(args) => show::run(args, settings, ui),
         AuditWhat::Corpus(args) => corpus::run(args, settings, ui),
         AuditWhat::Sheet(args) => sheet::run(args, settings, ui),

@@ -37,7 +37,8 @@ pub(crate) fn run(args: &ViewArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         // An unknown name is an error, with similar ones.
         store.run(run)?;
     }
-    let mut site = Site::new(store, machine::secrets());
+    let listener = ui.clone();
+    let mut site = Site::new(store, machine::secrets()).report_to(move |line| listener.note(line));
     if let Some(draft) = &args.draft {
         site = site.with_draft(draft.clone());
     }

@@ -249,7 +249,8 @@ fn each_figure_leads_to_the_trials_behind_it() {
     {
         assert!(skill.contains(question), "{question}");
     }
-    assert!(skill.contains("4 opened the skill and 4 followed at least one"), "{skill}");
+    assert!(skill.contains("4 opened the skill and 4 are seen to have followed at least one"), "{skill}");
+    assert!(skill.contains("2 trials ran and wrote the same as others"), "{skill}");
     let search = viewer.get("/runs/lab/search/?q=rh-7731");
     assert!(search.contains("<mark>RH-7731</mark>"), "{search}");
     // By the beginnings of ids.

@@ -1,11 +1,15 @@
 //! The calibrated method.
 
-use assay_audit::calibrated::{CorpusAudit, TaskRuns, corpus_with, pairs};
+use std::collections::BTreeSet;
+
+use assay_analysis::audited::AuditPace;
+use assay_audit::calibrated::{CorpusAudit, TaskAudit, TaskRuns, corpus_with, pairs};
 use assay_audit::corpus::Corpus;
 use assay_audit::evidence::SkillText;
+use assay_judge::DirectiveJudgement;
 use assay_report::audit_text;
 
-use super::ask::DirectiveModel;
+use super::ask::AuditModels;
 use super::input;
 use super::notices::Notices;
 use crate::args::audit::{CorpusArgs, PairsArgs};
@@ -18,14 +22,22 @@ const COLUMNS: usize = 80;
 pub(super) fn of_corpus(
     args: &CorpusArgs,
     found: &Corpus,
-    mut model: Option<DirectiveModel<'_>>,
+    mut models: AuditModels<'_>,
     mut notices: Notices<'_>,
     ui: &Ui,
 ) -> Result<Status, Failure> {
-    let prepare = |skill: &mut SkillText| model.as_mut().map_or(Ok(()), |model| model.add_to(skill));
-    let audit = corpus_with(&args.dir, found, |notice| notices.report(&notice), prepare)?;
-    model.iter().for_each(DirectiveModel::report);
-    print(&audit, args.details, ui)?;
+    let mut judge = models.judge.take();
+    let names: BTreeSet<&str> = found.groups.iter().map(|group| group.task.as_str()).collect();
+    let (total, mut done, mut pace) = (names.len(), 0, AuditPace::default());
+    let prepare = |skill: &mut SkillText| models.add_to(skill);
+    let each = |task: &TaskRuns<'_>, audited: &TaskAudit| {
+        judge.iter_mut().for_each(|judge| judge.add_task(task, audited));
+        done += 1;
+        pace.describe_progress("tasks audited", done, total).iter().for_each(|line| ui.note(line));
+    };
+    let audit = corpus_with(&args.dir, found, |notice| notices.report(&notice), prepare, each)?;
+    models.judge = judge;
+    print(&audit, models.finish()?.as_ref(), args.details, ui)?;
     Ok(notices.status(args.strict))
 }
 
@@ -45,19 +57,25 @@ pub(super) fn of_pairs(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     let name = input::task_name(&args.skill, &skill);
     let task = TaskRuns { task: name.clone(), skill_name: name, prompt, skill: &skill, runs, baseline: None };
-    print(&pairs(&task, &library), true, ui)?;
+    print(&pairs(&task, &library), None, true, ui)?;
     Ok(notices.status(args.strict))
 }
 
-pub(super) fn print(audit: &CorpusAudit, details: bool, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn print(
+    audit: &CorpusAudit,
+    judged: Option<&DirectiveJudgement>,
+    details: bool,
+    ui: &Ui,
+) -> Result<(), Failure> {
     if ui.json() {
         let mut failed = Ok(());
-        audit.lines(|line| {
+        audit.lines(judged.map(DirectiveJudgement::to_lines).unwrap_or_default(), |line| {
             if failed.is_ok() {
                 failed = ui.raw(&format!("{line}\n"));
             }
         });
         return failed;
     }
-    ui.out(&audit_text(audit, details, ui.columns().unwrap_or(COLUMNS)))
+    ui.out(&audit_text(audit, details, ui.columns().unwrap_or(COLUMNS)))?;
+    judged.map_or(Ok(()), |judged| ui.out(&judged.to_text(details)))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_audit::corpus::{Corpus, CorpusError};
 use assay_store::{RunFolder, Store};
 
-use super::ask::DirectiveModel;
+use super::ask::AuditModels;
 use super::notices::Notices;
 use super::{calibrated, runs};
 use crate::args::audit::CorpusArgs;
@@ -16,16 +16,15 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &CorpusArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let mut notices = Notices::new(ui);
-    let mut model = DirectiveModel::new(&args.directives, settings, ui)?;
+    let mut models = AuditModels::new(Some(&args.directives), &args.judge, settings, ui)?;
     if let Some((store, run)) = run_of(&args.dir, settings)? {
-        let audit = runs::of_run(&store, &run, model.as_mut(), &mut notices)?;
-        model.iter().for_each(DirectiveModel::report);
-        calibrated::print(&audit, args.details, ui)?;
+        let audit = runs::of_run(&store, &run, &mut models, &mut notices)?;
+        calibrated::print(&audit, models.finish()?.as_ref(), args.details, ui)?;
         return Ok(notices.status(args.strict));
     }
     let corpus = find(&args.dir)?;
     corpus.notices.iter().for_each(|notice| notices.report(notice));
-    calibrated::of_corpus(args, &corpus, model, notices, ui)
+    calibrated::of_corpus(args, &corpus, models, notices, ui)
 }
 
 /// The run that an argument names. A run takes precedence over a folder of its name, which `./NAME` means.

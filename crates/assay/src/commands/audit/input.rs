@@ -28,9 +28,9 @@ pub fn text(path: &Path, most: u64) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::bad_input(format!("{} is not UTF-8", path.display())))
 }
 
-/// A skill's document.
+/// A skill's document, with its package.
 pub(in crate::commands) fn skill(path: &Path) -> Result<SkillText, Failure> {
-    Ok(SkillText::parse(text(path, LONGEST_TEXT)?.as_bytes()))
+    Ok(SkillText::of_file(path, text(path, LONGEST_TEXT)?.as_bytes()))
 }
 
 /// A task's text, empty if missing.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use assay_analysis::audited::AuditPace;
 use assay_audit::corpus::Notice;
 
 use crate::failure::Status;
@@ -15,19 +16,25 @@ const REMEMBERED: usize = 10_000;
 pub struct Notices<'a> {
     ui: &'a Ui,
     faults: usize,
+    pace: AuditPace,
     printed: BTreeSet<String>,
 }
 
 impl<'a> Notices<'a> {
     /// Notices of a command, none so far.
     pub fn new(ui: &'a Ui) -> Self {
-        Self { ui, faults: 0, printed: BTreeSet::new() }
+        Self { ui, faults: 0, pace: AuditPace::default(), printed: BTreeSet::new() }
     }
 
     /// Reports what is wrong with a folder of transcripts.
     pub fn report(&mut self, notice: &Notice) {
         let line = notice.line.map_or_else(String::new, |line| format!(":{line}"));
         self.warn(&format!("{}{line}: {}", notice.path.display(), notice.message));
+    }
+
+    /// Notes now and then how far an audit is.
+    pub(super) fn note_progress(&mut self, what: &str, done: usize, total: usize) {
+        self.pace.describe_progress(what, done, total).iter().for_each(|line| self.ui.note(line));
     }
 
     /// Reports a warning whose text names the file.

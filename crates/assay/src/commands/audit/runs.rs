@@ -6,7 +6,7 @@ use assay_audit::corpus::Notice;
 use assay_audit::evidence::SkillText;
 use assay_store::{RunFolder, Store};
 
-use super::ask::DirectiveModel;
+use super::ask::AuditModels;
 use super::notices::Notices;
 use crate::failure::Failure;
 
@@ -14,11 +14,16 @@ use crate::failure::Failure;
 pub(super) fn of_run(
     store: &Store,
     run: &RunFolder,
-    model: Option<&mut DirectiveModel<'_>>,
+    models: &mut AuditModels<'_>,
     notices: &mut Notices<'_>,
 ) -> Result<CorpusAudit, Failure> {
-    let mut found = Vec::new();
-    visit(store, run, model, notices, |task, library| found.push(audit(task, library)))?;
+    let (mut found, mut judge) = (Vec::new(), models.judge.take());
+    visit(store, run, Some(models), notices, |task, library| {
+        let audited = audit(task, library);
+        judge.iter_mut().for_each(|judge| judge.add_task(task, &audited));
+        found.push(audited);
+    })?;
+    models.judge = judge;
     if found.is_empty() {
         let message = format!("the run {} has no finished trial with a skill to audit", run.run);
         return Err(Failure::bad_input(message));
@@ -26,21 +31,21 @@ pub(super) fn of_run(
     Ok(CorpusAudit::new(found))
 }
 
-/// Reads a run task by task, and gives each to `each` with all skills. `model` adds directives to the
-/// skills that are audited.
+/// Reads a run task by task, and gives each to `each` with all skills. A model may add directives to the skills that are
+/// audited.
 pub(super) fn visit(
     store: &Store,
     run: &RunFolder,
-    model: Option<&mut DirectiveModel<'_>>,
+    models: Option<&mut AuditModels<'_>>,
     notices: &mut Notices<'_>,
     each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
 ) -> Result<(), Failure> {
     require_baseline(run)?;
     let mut texts = skill_texts(store, run, notices);
-    if let Some(model) = model {
+    if let Some(models) = models {
         let audited = audited_skills(run, notices);
         for (_, skill) in texts.iter_mut().filter(|(digest, _)| audited.contains(*digest)) {
-            model.add_to(skill)?;
+            models.add_to(skill)?;
         }
     }
     visit_run(store, run, &texts, notices, each)?;
@@ -54,6 +59,10 @@ impl audited::Notices for Notices<'_> {
 
     fn text(&mut self, message: &str) {
         self.warn(message);
+    }
+
+    fn progress(&mut self, what: &str, done: usize, total: usize) {
+        self.note_progress(what, done, total);
     }
 }
 

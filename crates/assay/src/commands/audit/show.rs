@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_analysis::audited::{read_trial, skill_text};
-use assay_audit::calibrated::Run;
+use assay_analysis::audited::{known_skills, read_trial, skill_text};
+use assay_audit::calibrated::{Run, audit_own};
 use assay_audit::evidence::SkillText;
-use assay_audit::view::{View, view};
+use assay_audit::view::{View, pair_runs, view_pair};
+use assay_judge::DirectiveJudgement;
 use assay_report::{Style, redact, view_html, view_text};
-use assay_store::{Record, Store};
+use assay_store::{Cell, Record, Store};
 use assay_trace::Source;
+use serde_json::json;
 
+use super::ask::AuditModels;
 use super::input;
 use super::notices::Notices;
 use crate::args::Format;
@@ -26,13 +29,14 @@ const COLUMNS: usize = 120;
 pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let mut notices = Notices::new(ui);
     let (with, without) = (Chosen::of(&args.with, settings)?, Chosen::of(&args.without, settings)?);
-    let (skill, name, known) = match (&args.skill, &with) {
+    let mut models = AuditModels::new(None, &args.judge, settings, ui)?;
+    let (skill, name, known, library) = match (&args.skill, &with) {
         (Some(path), _) => {
             let skill = input::skill(path)?;
             let name = input::task_name(path, &skill);
-            (skill, name.clone(), name)
+            (skill, name.clone(), name, Vec::new())
         }
-        (None, Chosen::Trial { store, record }) => find_skill(store, record)?,
+        (None, Chosen::Trial { store, record }) => find_skill(store, record, &without)?,
         (None, Chosen::File(_)) => {
             return Err(Failure::bad_input("`--skill FILE` is missing")
                 .hint("required unless --with is the id of a trial in the store"));
@@ -42,14 +46,24 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let with = with.run(true, &known, &mut notices)?;
     let without = without.run(false, &known, &mut notices)?;
     let prompt = if args.task.is_some() { prompt } else { prompt_of(&without) };
-    let shown = view(&name, &known, &prompt, &skill, with, without);
+    let runs = pair_runs(&name, &known, &prompt, &skill, [with, without]);
+    let found = audit_own(&runs, &library);
+    models.judge.iter_mut().for_each(|judge| judge.add_task(&runs, &found));
+    let (shown, judged) = (view_pair(&runs, &found), models.finish()?);
+    let judged = judged.as_ref();
     match args.out.as_deref().filter(|out| out.as_os_str() != "-") {
         None => {
-            ui.raw(&render_view(&shown, settings.format, ui.columns().unwrap_or(COLUMNS), ui.style())?)?;
+            ui.raw(&render_view(
+                &shown,
+                judged,
+                settings.format,
+                ui.columns().unwrap_or(COLUMNS),
+                ui.style(),
+            )?)?;
         }
         Some(out) => {
             let format = format_of(out, settings.format)?;
-            let text = render_view(&shown, format, COLUMNS, Style::default())?;
+            let text = render_view(&shown, judged, format, COLUMNS, Style::default())?;
             assay_fs::replace_file(out, text.as_bytes())
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
             ui.note(&format!("wrote {}", out.display()));
@@ -65,13 +79,21 @@ enum Chosen {
 }
 
 impl Chosen {
-    /// A file of that name comes first; else it is the beginning of a trial's id.
+    /// The beginning of a trial's id, which a folder of that name does not hide; else a file. What is both is refused.
     fn of(named: &Path, settings: &Settings) -> Result<Self, Failure> {
         let is_id = |text: &str| text.len() >= 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let id = named.to_str().filter(|text| is_id(text) && !named.exists() && settings.store.is_dir());
+        let id = named.to_str().filter(|text| is_id(text) && settings.store.is_dir());
         let Some(id) = id else { return Ok(Self::File(named.to_owned())) };
         let store = machine::read_store(&settings.store)?;
-        let id = store.find_trial(id)?;
+        let id = match (store.find_trial(id), named.is_file()) {
+            (Ok(_), true) => {
+                let message = format!("{id} is both a file and the beginning of a trial's id");
+                return Err(Failure::bad_input(message)
+                    .hint(format!("./{id} is the file; more digits of the id are the trial")));
+            }
+            (Err(_), true) => return Ok(Self::File(named.to_owned())),
+            (found, false) => found?,
+        };
         let Some(record) = store.record(&id)? else {
             return Err(Failure::bad_input(format!("trial {} is not finished", id.short())));
         };
@@ -106,9 +128,13 @@ fn prompt_of(run: &Run) -> String {
     steps.find(|step| step.source == Source::User).map(|step| step.message.clone()).unwrap_or_default()
 }
 
-/// The skill that a trial was given, of several the first that it opened; the name of the task; and
-/// the name of the skill.
-fn find_skill(store: &Store, record: &Record) -> Result<(SkillText, String, String), Failure> {
+/// The skill that a trial was given, of several the first that it opened; the name of the task; the name of the skill;
+/// and the skills whose text is no evidence. Of several runs with the trial, one that has the other trial, too.
+fn find_skill(
+    store: &Store,
+    record: &Record,
+    other: &Chosen,
+) -> Result<(SkillText, String, String, Vec<SkillText>), Failure> {
     let id = &record.trial;
     let opened: Vec<&str> = record
         .skills()
@@ -116,8 +142,10 @@ fn find_skill(store: &Store, record: &Record) -> Result<(SkillText, String, Stri
         .filter(|exposure| exposure.opened.is_some())
         .map(|exposure| exposure.skill.as_str())
         .collect();
-    for name in store.run_names() {
-        let run = store.run(&name)?;
+    let mut runs = store.run_names().iter().map(|name| store.run(name)).collect::<Result<Vec<_>, _>>()?;
+    let is_other = |cell: &Cell| matches!(other, Chosen::Trial { record, .. } if record.trial == cell.trial);
+    runs.sort_by_key(|run| !run.cells.iter().any(is_other));
+    for run in runs {
         let Some(cell) = run.cells.iter().find(|cell| cell.trial == *id) else { continue };
         let mut provisions = run.provisions.iter();
         let provided = provisions.find(|own| own.task == cell.task && own.condition == cell.condition);
@@ -125,7 +153,7 @@ fn find_skill(store: &Store, record: &Record) -> Result<(SkillText, String, Stri
         let chosen = skills.iter().find(|skill| opened.contains(&skill.name.as_str())).or(skills.first());
         if let Some(skill) = chosen {
             let text = skill_text(store, &run, skill)?;
-            return Ok((text, cell.task.clone(), skill.name.clone()));
+            return Ok((text, cell.task.clone(), skill.name.clone(), known_skills(store, &run)));
         }
     }
     Err(Failure::bad_input(format!("trial {} had no skill", id.short()))
@@ -133,14 +161,29 @@ fn find_skill(store: &Store, record: &Record) -> Result<(SkillText, String, Stri
 }
 
 /// The view as text, with this machine's secrets redacted: agents may print them.
-fn render_view(view: &View, format: Format, columns: usize, style: Style<'_>) -> Result<String, Failure> {
+fn render_view(
+    view: &View,
+    judged: Option<&DirectiveJudgement>,
+    format: Format,
+    columns: usize,
+    style: Style<'_>,
+) -> Result<String, Failure> {
     let text = match format {
-        Format::Terminal => view_text(view, columns, style),
+        Format::Terminal => {
+            let judged = judged.map_or_else(String::new, |judged| judged.to_text(true));
+            view_text(view, columns, style) + &judged
+        }
+        Format::Html if judged.is_some() => {
+            return Err(Failure::bad_input("audit show does not support --judge with --format html")
+                .hint("use --format terminal or json"));
+        }
         Format::Html => view_html(view),
         Format::Json => {
-            let text = serde_json::to_string_pretty(view)
-                .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
-            text + "\n"
+            let mut document = json!(view);
+            if let (Some(fields), Some(judged)) = (document.as_object_mut(), judged) {
+                fields.insert("judge".to_owned(), judged.to_document());
+            }
+            format!("{document:#}\n")
         }
         other => {
             let message = format!("audit show does not support --format {}", other.name());

@@ -41,6 +41,9 @@ impl Source {
     pub fn open(path: &Path, settings: &Settings, notices: &mut Notices<'_>) -> Result<Self, Failure> {
         let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let name = file.strip_suffix(".tar.zst").unwrap_or(&file).to_owned();
+        if let Some((store, run)) = corpus::run_of(path, settings)? {
+            return Ok(Self { name, content: Content::Runs(store, vec![run]), _unpacked: None });
+        }
         if path.is_file() {
             let folder = unpack(path)?;
             let root = ["", "store", ".assay"]
@@ -52,9 +55,6 @@ impl Source {
         }
         if is_store(path) {
             return Self::of_store(name, path, None);
-        }
-        if let Some((store, run)) = corpus::run_of(path, settings)? {
-            return Ok(Self { name, content: Content::Runs(store, vec![run]), _unpacked: None });
         }
         let found = corpus::find(path)?;
         found.notices.iter().for_each(|notice| notices.report(notice));

@@ -5,6 +5,7 @@ use assay_report::diagnosis_text;
 use serde_json::json;
 
 use crate::args::judge::DiagnoseArgs;
+use crate::commands::audit::notices::Notices;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
@@ -18,7 +19,7 @@ pub(super) fn run(args: &DiagnoseArgs, settings: &Settings, ui: &Ui) -> Result<S
         return Err(Failure::bad_input(format!("no trial of {} was judged", run.run))
             .hint("tasks with tests/rubric.json are judged if the experiment has `[judge]`"));
     };
-    let found = diagnose(&store, &run, judged)?;
+    let found = diagnose(&store, &run, judged, &mut Notices::new(ui))?;
     if ui.json() {
         ui.document(&json!({ "schema": "assay.judge-diagnosis/1", "run": run.run, "items": found }))?;
     } else {
