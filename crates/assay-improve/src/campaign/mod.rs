@@ -12,10 +12,12 @@
 
 mod decision;
 mod design;
+mod forecast;
 mod look;
 mod results;
 mod screening;
 mod simulation;
+mod split;
 mod step;
 
 pub use decision::{CampaignDecision, CandidateDecision, CandidateOutcome, HeldOut, Outcome, Reason};
@@ -23,6 +25,8 @@ pub use design::{
     CampaignSize, Design, DesignError, FEWEST_SPLIT, FINALISTS, MARGIN, MOST_TRIALS, campaign_level,
     development_tasks,
 };
+pub use forecast::{Forecast, MarginRefused};
 pub use results::{Arm, Results, TrialKey};
 pub use simulation::{CampaignFigures, CandidateTruth, World, run_simulated, simulate};
+pub use split::{Split, SplitTask, question};
 pub use step::{Campaign, Stage, StageKind, Step};

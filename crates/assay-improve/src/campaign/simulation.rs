@@ -16,6 +16,9 @@ const SALT: u64 = 0xca4b_a161;
 /// The share of the tasks on which a candidate of [`CandidateTruth::Mixed`] has another pass rate.
 const REDRAWN: f64 = 0.5;
 
+/// Tasks from which true effects are computed.
+const POPULATION: u32 = 100_000;
+
 /// How a candidate's pass rates differ from the incumbent's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CandidateTruth {
@@ -50,6 +53,20 @@ impl CandidateTruth {
             Effect::Uniform { lift: shift, .. } => Self::Shifted { shift, share: 1.0 },
             _ => Self::Equal,
         })
+    }
+
+    /// The mean and the standard deviation over tasks of a candidate's true effects, from simulated tasks.
+    pub fn effects(self, baseline: Baseline, seed: u64) -> [f64; 2] {
+        let mut random = stream(seed ^ SALT, Purpose::Versions, u64::MAX >> 8);
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..POPULATION {
+            let base = baseline.draw_rate(&mut random);
+            let effect = self.rate(base, baseline, &mut random) - base;
+            sum += effect;
+            squares += effect * effect;
+        }
+        let n = f64::from(POPULATION);
+        [sum / n, (squares / n - (sum / n).powi(2)).max(0.0).sqrt()]
     }
 
     fn rate(self, base: f64, baseline: Baseline, random: &mut ChaCha8Rng) -> f64 {
@@ -207,20 +224,15 @@ mod tests {
 
     #[test]
     fn truths_have_their_mean() {
-        let truths = [
-            CandidateTruth::Equal,
-            CandidateTruth::Mixed,
-            CandidateTruth::lift(baseline(), 0.2).unwrap(),
-            CandidateTruth::lift(baseline(), -0.1).unwrap(),
-        ];
-        let world = World::new(baseline(), 100_000, &truths, 1, 0);
-        let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
-        let base = mean(&world.incumbent);
-        for (candidate, rates) in world.candidates.iter().enumerate() {
-            let expected = [0.0, 0.0, 0.2, -0.1][world.truth_of(candidate)];
-            let found = mean(rates) - base;
-            assert!((found - expected).abs() < 0.006, "{}: {found}", world.truth_of(candidate));
-        }
+        let check = |truth: CandidateTruth, mean: f64, sd: [f64; 2]| {
+            let found = truth.effects(baseline(), 1);
+            assert!((found[0] - mean).abs() < 0.006, "{truth:?}: {found:?}");
+            assert!(found[1] >= sd[0] && found[1] <= sd[1], "{truth:?}: {found:?}");
+        };
+        check(CandidateTruth::Equal, 0.0, [0.0, 0.0]);
+        check(CandidateTruth::Mixed, 0.0, [0.31, 0.35]);
+        check(CandidateTruth::lift(baseline(), 0.2).unwrap(), 0.2, [0.31, 0.35]);
+        check(CandidateTruth::lift(baseline(), -0.1).unwrap(), -0.1, [0.2, 0.35]);
     }
 
     #[test]

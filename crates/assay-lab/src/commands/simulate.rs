@@ -1,5 +1,6 @@
 //! `assay lab simulate`: error rates, coverage and power of the verdicts on simulated suites.
 
+mod accept;
 mod admission;
 mod difficulty;
 mod few_tasks;
@@ -67,6 +68,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Heterogeneity => heterogeneity::run(args, ui),
         Grid::Reliability => reliability::run(args, ui),
         Grid::Skills => skills::run(args, ui),
+        Grid::Accept => accept::run(args, ui),
     }
 }
 

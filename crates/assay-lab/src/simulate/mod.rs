@@ -4,6 +4,7 @@
 //! intervals and verdicts were right. Each suite has its own random stream, so ranges of suites can run on any number of
 //! threads and their [`Tally`]s add up.
 
+mod accept;
 mod admission;
 mod difficulty;
 mod effects;
@@ -26,6 +27,7 @@ mod tally;
 mod threads;
 mod versions;
 
+pub use accept::{AcceptCell, AcceptFigures, AcceptMiss, AcceptRule, AcceptTruth, accept_grid};
 pub use admission::{AdmissionCell, AdmissionFigures, admission_grid};
 pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
 pub use effects::TaskEffects;

@@ -1,0 +1,3 @@
+//! Tests of campaigns through the public interface.
+
+mod recorded;
