@@ -37,7 +37,7 @@ pub type CampaignDecision = CandidateDecision;
 
 /// Why a candidate is undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum UndecidedReason {
     /// Screening sent others to held-out tasks.
     NotSelected,
     /// Another candidate was accepted before.
@@ -50,7 +50,7 @@ pub enum Reason {
     Noise,
 }
 
-impl Reason {
+impl UndecidedReason {
     /// The word in JSON.
     pub fn word(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Reason {
     }
 
     /// The reason as a sentence.
-    pub fn sentence(self) -> &'static str {
+    pub fn as_sentence(self) -> &'static str {
         match self {
             Self::NotSelected => {
                 "Screening on development tasks sent other candidates to the held-out tasks."
@@ -96,7 +96,7 @@ pub struct CandidateOutcome {
     /// The decision.
     pub decision: CandidateDecision,
     /// Why it is undecided; `None` for the other decisions.
-    pub reason: Option<Reason>,
+    pub reason: Option<UndecidedReason>,
     /// Looks at its results on held-out tasks.
     pub looks: usize,
     /// The estimate at the last of them; `None` for a candidate that was not measured on held-out tasks.
@@ -108,7 +108,7 @@ impl CandidateOutcome {
     pub(super) fn unmeasured() -> Self {
         Self {
             decision: CandidateDecision::Undecided,
-            reason: Some(Reason::NotSelected),
+            reason: Some(UndecidedReason::NotSelected),
             looks: 0,
             held_out: None,
         }
@@ -117,7 +117,7 @@ impl CandidateOutcome {
 
 /// The end of a campaign.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct CampaignOutcome {
     /// The decision.
     pub decision: CampaignDecision,
     /// The number of the accepted candidate.
@@ -126,7 +126,7 @@ pub struct Outcome {
     pub candidates: Vec<CandidateOutcome>,
 }
 
-impl Outcome {
+impl CampaignOutcome {
     /// The end of a campaign with these candidates. If several are accepted at the same look, it is the one with the better
     /// decision, and with the larger effect.
     pub(super) fn of(mut candidates: Vec<CandidateOutcome>) -> Self {
@@ -146,7 +146,11 @@ impl Outcome {
         for found in &mut candidates {
             let open = found.decision == CandidateDecision::Undecided && found.reason.is_none();
             if open {
-                found.reason = Some(if accepted.is_some() { Reason::AnotherAccepted } else { Reason::Noise });
+                found.reason = Some(if accepted.is_some() {
+                    UndecidedReason::AnotherAccepted
+                } else {
+                    UndecidedReason::Noise
+                });
             }
         }
         Self { decision, accepted, candidates }

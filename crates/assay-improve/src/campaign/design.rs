@@ -101,7 +101,7 @@ pub enum DesignError {
 
 /// The stages of a campaign, fixed before its first trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Design {
+pub struct CampaignDesign {
     /// Candidates.
     pub candidates: usize,
     /// Development tasks on which all candidates are ranked, with one trial each; 0 without screening.
@@ -128,7 +128,7 @@ pub struct Design {
     pub margin: Option<f64>,
 }
 
-impl Design {
+impl CampaignDesign {
     /// The design of a campaign at a one-sided level.
     ///
     /// Finalists have as many repetitions as are asked for, or as many as the allowed trials leave; the incumbent has √f
@@ -234,8 +234,8 @@ fn times_root(repetitions: usize, finalists: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn design(tasks: usize, candidates: usize, repetitions: usize) -> Design {
-        Design::new(CampaignSize::of(tasks, candidates, repetitions), 0.025, Some(MARGIN)).unwrap()
+    fn design(tasks: usize, candidates: usize, repetitions: usize) -> CampaignDesign {
+        CampaignDesign::new(CampaignSize::of(tasks, candidates, repetitions), 0.025, Some(MARGIN)).unwrap()
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn what_cannot_be_planned() {
         let check = |size: CampaignSize, expected: DesignError| {
-            assert_eq!(Design::new(size, 0.025, None), Err(expected), "{size:?}");
+            assert_eq!(CampaignDesign::new(size, 0.025, None), Err(expected), "{size:?}");
         };
         check(CampaignSize::of(30, 0, 3), DesignError::NoCandidate);
         check(CampaignSize::of(4, 1, 3), DesignError::FewTasks(4));
@@ -283,8 +283,8 @@ mod tests {
         check(CampaignSize::of(100, 100, 3), many);
         check(CampaignSize::of(1000, 100, 3), DesignError::TooLarge);
         let size = CampaignSize::of(30, 1, 3);
-        assert_eq!(Design::new(size, 0.0, None), Err(DesignError::Range("level")));
-        assert_eq!(Design::new(size, 0.025, Some(1.0)), Err(DesignError::Range("margin")));
+        assert_eq!(CampaignDesign::new(size, 0.0, None), Err(DesignError::Range("level")));
+        assert_eq!(CampaignDesign::new(size, 0.025, Some(1.0)), Err(DesignError::Range("margin")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use assay_stats::plan::{Impossible, POWER};
 use assay_stats::simulate::Baseline;
 
-use super::simulation::{CandidateTruth, simulate};
+use super::simulation::{CandidateTruth, simulate_campaigns};
 use super::step::Campaign;
 
 /// Simulated campaigns of a forecast: a power of 80% is known to ±2.5 pp.
@@ -14,7 +14,7 @@ const SEED: u64 = 1;
 
 /// What a campaign is expected to come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Forecast {
+pub struct CampaignForecast {
     /// The true lift of one of the candidates; the others are equal to the incumbent.
     pub lift: f64,
     /// The probability that this candidate is accepted.
@@ -40,17 +40,17 @@ pub struct MarginRefused {
 
 impl Campaign {
     /// What the campaign comes to if one candidate is better by `lift` on average over the population of tasks.
-    pub fn forecast(&self, baseline: Baseline, lift: f64) -> Result<Forecast, Impossible> {
+    pub fn forecast(&self, baseline: Baseline, lift: f64) -> Result<CampaignForecast, Impossible> {
         let mut truths = vec![CandidateTruth::Equal; self.design.candidates];
         if let Some(first) = truths.first_mut() {
             *first = CandidateTruth::lift(baseline, lift)?;
         }
         // To be accepted for its length is not to be found.
         let campaign = Self { shorter: Vec::new(), ..self.clone() };
-        let figures = simulate(&campaign, baseline, &truths, CAMPAIGNS, SEED);
-        Ok(Forecast {
+        let figures = simulate_campaigns(&campaign, baseline, &truths, CAMPAIGNS, SEED);
+        Ok(CampaignForecast {
             lift,
-            power: figures.share(|at| at == 0),
+            power: figures.accepted_share(|at| at == 0),
             trials: figures.trials.iter().sum::<usize>() as f64 / CAMPAIGNS as f64,
             most_trials: self.design.trials(),
         })
@@ -60,7 +60,7 @@ impl Campaign {
     pub fn equal_power(&self, baseline: Baseline) -> f64 {
         let campaign = Self { shorter: vec![true; self.design.candidates], ..self.clone() };
         let truths = vec![CandidateTruth::Equal; self.design.candidates];
-        simulate(&campaign, baseline, &truths, CAMPAIGNS, SEED).share(|_| true)
+        simulate_campaigns(&campaign, baseline, &truths, CAMPAIGNS, SEED).accepted_share(|_| true)
     }
 
     /// Checks that the margin of the design has enough power for an equal candidate: a margin that hardly ever shows anything invites
@@ -75,10 +75,10 @@ impl Campaign {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::{CampaignSize, Design, MARGIN};
+    use crate::campaign::{CampaignDesign, CampaignSize, MARGIN};
 
     fn campaign(tasks: usize, margin: f64) -> Campaign {
-        let design = Design::new(CampaignSize::of(tasks, 1, 3), 0.025, Some(margin)).unwrap();
+        let design = CampaignDesign::new(CampaignSize::of(tasks, 1, 3), 0.025, Some(margin)).unwrap();
         Campaign { design, shorter: Vec::new(), clusters: Vec::new() }
     }
 

@@ -6,7 +6,7 @@ use assay_stats::{Interval, Losses, LossyTask, PairedTask, SessionDrift, interva
 use statrs::function::erf::erfc;
 
 use super::decision::{CandidateDecision, HeldOut};
-use super::results::{Arm, Results};
+use super::results::{Results, TrialArm};
 use super::step::Campaign;
 
 /// A finalist whose chance of being accepted at the last look is below this is dropped.
@@ -56,8 +56,8 @@ impl Campaign {
     }
 
     fn task(&self, results: &Results, candidate: usize, task: usize) -> LossyTask {
-        let (arm, arm_lost) = results.of(Arm::Candidate(candidate), task);
-        let (base, base_lost) = results.of(Arm::Incumbent, task);
+        let (arm, arm_lost) = results.of(TrialArm::Candidate(candidate), task);
+        let (base, base_lost) = results.of(TrialArm::Incumbent, task);
         let cluster = self.clusters.get(task).copied().flatten();
         LossyTask { kept: PairedTask { arm, base, cluster }, arm_lost, base_lost }
     }

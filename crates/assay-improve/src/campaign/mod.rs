@@ -3,7 +3,7 @@
 //! Tasks are divided into development tasks and held-out ones by a seed. Candidates are ranked on development tasks, in
 //! up to two stages; the best of them, the finalists, are then compared with the incumbent on held-out tasks, which neither their
 //! authors nor the ranking have seen, at up to three looks. [`Campaign::next_step`] says which trials come next, given the results so
-//! far, or what was decided: the command and the simulation of its error rates call the same function, and a campaign that was
+//! far, or what was decided: executors and the simulation of error rates call the same function, and a campaign that was
 //! interrupted goes on from its results.
 //!
 //! The ranking cannot make a false acceptance more probable, because its tasks are not those of the decision: the level of
@@ -20,13 +20,15 @@ mod simulation;
 mod split;
 mod step;
 
-pub use decision::{CampaignDecision, CandidateDecision, CandidateOutcome, HeldOut, Outcome, Reason};
+pub use decision::{
+    CampaignDecision, CampaignOutcome, CandidateDecision, CandidateOutcome, HeldOut, UndecidedReason,
+};
 pub use design::{
-    CampaignSize, Design, DesignError, FEWEST_SPLIT, FINALISTS, MARGIN, MOST_TRIALS, campaign_level,
+    CampaignDesign, CampaignSize, DesignError, FEWEST_SPLIT, FINALISTS, MARGIN, MOST_TRIALS, campaign_level,
     development_tasks,
 };
-pub use forecast::{Forecast, MarginRefused};
-pub use results::{Arm, Results, TrialKey};
-pub use simulation::{CampaignFigures, CandidateTruth, World, run_simulated, simulate};
-pub use split::{Split, SplitTask, question};
-pub use step::{Campaign, Stage, StageKind, Step};
+pub use forecast::{CampaignForecast, MarginRefused};
+pub use results::{Results, TrialArm, TrialKey};
+pub use simulation::{CampaignFigures, CandidateTruth, World, run_simulated, simulate_campaigns};
+pub use split::{Split, SplitTask, question_id};
+pub use step::{Campaign, NextStep, Stage, StageKind};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Arm {
+pub enum TrialArm {
     /// The skill that is used.
     Incumbent,
     /// A candidate, by its number from 0.
@@ -15,7 +15,7 @@ pub enum Arm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrialKey {
     /// What is measured.
-    pub arm: Arm,
+    pub arm: TrialArm,
     /// The task: development tasks first, then held-out ones, each in the order of the split.
     pub task: usize,
     /// The repetition, from 0.
@@ -50,7 +50,7 @@ impl Results {
     }
 
     /// The scores of an arm on a task, and the number of its trials without a result.
-    pub(crate) fn of(&self, arm: Arm, task: usize) -> (Vec<f64>, usize) {
+    pub(crate) fn of(&self, arm: TrialArm, task: usize) -> (Vec<f64>, usize) {
         let key = |repetition: usize| TrialKey { arm, task, repetition };
         let all: Vec<Option<f64>> =
             self.trials.range(key(0)..=key(usize::MAX)).map(|(_, score)| *score).collect();
@@ -67,16 +67,16 @@ mod tests {
     #[test]
     fn scores_and_losses_of_a_cell() {
         let mut results = Results::default();
-        let key = |arm: Arm, task: usize, repetition: usize| TrialKey { arm, task, repetition };
-        let candidate = Arm::Candidate(1);
+        let key = |arm: TrialArm, task: usize, repetition: usize| TrialKey { arm, task, repetition };
+        let candidate = TrialArm::Candidate(1);
         for (at, score) in [Some(1.0), None, Some(f64::NAN), Some(0.5)].into_iter().enumerate() {
             results.record(key(candidate, 3, at), score);
         }
         results.record(key(candidate, 4, 0), Some(0.0));
-        results.record(key(Arm::Incumbent, 3, 0), Some(0.0));
+        results.record(key(TrialArm::Incumbent, 3, 0), Some(0.0));
         assert_eq!(results.of(candidate, 3), (vec![1.0, 0.5], 2));
-        assert_eq!(results.of(Arm::Incumbent, 3), (vec![0.0], 0));
-        assert_eq!(results.of(Arm::Candidate(0), 3), (vec![], 0));
+        assert_eq!(results.of(TrialArm::Incumbent, 3), (vec![0.0], 0));
+        assert_eq!(results.of(TrialArm::Candidate(0), 3), (vec![], 0));
         assert!(results.has(key(candidate, 4, 0)) && !results.has(key(candidate, 4, 1)));
         assert_eq!((results.len(), results.is_empty()), (6, false));
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::results::{Arm, Results};
+use super::results::{Results, TrialArm};
 
 /// The best `keep` of some candidates by their mean score on tasks, in the order of their numbers.
 ///
@@ -15,7 +15,7 @@ pub(super) fn best(results: &Results, candidates: &[usize], tasks: Range<usize>,
     let mut sums = vec![(0.0, 0_usize); candidates.len()];
     for task in tasks {
         let scores: Vec<Vec<f64>> =
-            candidates.iter().map(|candidate| results.of(Arm::Candidate(*candidate), task).0).collect();
+            candidates.iter().map(|candidate| results.of(TrialArm::Candidate(*candidate), task).0).collect();
         let means: Vec<Option<f64>> = scores.iter().map(|scores| mean(scores)).collect();
         let known: Vec<f64> = means.iter().flatten().copied().collect();
         let Some(center) = mean(&known) else { continue };
@@ -53,7 +53,7 @@ mod tests {
         for (candidate, scores) in candidates.iter().enumerate() {
             for (task, score) in scores.chars().enumerate() {
                 let score = score.to_digit(10).map(f64::from);
-                results.record(TrialKey { arm: Arm::Candidate(candidate), task, repetition: 0 }, score);
+                results.record(TrialKey { arm: TrialArm::Candidate(candidate), task, repetition: 0 }, score);
             }
         }
         results

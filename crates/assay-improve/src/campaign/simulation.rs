@@ -6,9 +6,9 @@ use assay_stats::plan::{Impossible, MOVING, Plan, SPREAD};
 use assay_stats::random::{Purpose, index, normal, stream, uniform};
 use assay_stats::simulate::{Baseline, Effect};
 
-use super::decision::Outcome;
-use super::results::{Arm, Results};
-use super::step::{Campaign, Step};
+use super::decision::CampaignOutcome;
+use super::results::{Results, TrialArm};
+use super::step::{Campaign, NextStep};
 
 /// Keeps the streams of campaigns apart from those of other simulations with the same seed.
 const SALT: u64 = 0xca4b_a161;
@@ -56,7 +56,7 @@ impl CandidateTruth {
     }
 
     /// The mean and the standard deviation over tasks of a candidate's true effects, from simulated tasks.
-    pub fn effects(self, baseline: Baseline, seed: u64) -> [f64; 2] {
+    pub fn true_effects(self, baseline: Baseline, seed: u64) -> [f64; 2] {
         let mut random = stream(seed ^ SALT, Purpose::Versions, u64::MAX >> 8);
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..POPULATION {
@@ -134,10 +134,10 @@ impl World {
     }
 
     /// A trial: 1 if it passes.
-    pub fn trial(&mut self, arm: Arm, task: usize) -> f64 {
+    pub fn trial(&mut self, arm: TrialArm, task: usize) -> f64 {
         let rates = match arm {
-            Arm::Incumbent => Some(&self.incumbent),
-            Arm::Candidate(at) => self.candidates.get(at),
+            TrialArm::Incumbent => Some(&self.incumbent),
+            TrialArm::Candidate(at) => self.candidates.get(at),
         };
         let rate = rates.and_then(|rates| rates.get(task)).copied().unwrap_or(0.0);
         f64::from(u8::from(uniform(&mut self.random) < rate))
@@ -150,17 +150,17 @@ impl World {
 }
 
 /// Executes a campaign in a world; its end, and the number of its trials.
-pub fn run_simulated(campaign: &Campaign, world: &mut World) -> (Outcome, usize) {
+pub fn run_simulated(campaign: &Campaign, world: &mut World) -> (CampaignOutcome, usize) {
     let mut results = Results::default();
     loop {
         match campaign.next_step(&results) {
-            Step::Measure(stage) => {
+            NextStep::Measure(stage) => {
                 for trial in stage.trials() {
                     let score = world.trial(trial.arm, trial.task);
                     results.record(trial, Some(score));
                 }
             }
-            Step::End(outcome) => return (outcome, results.len()),
+            NextStep::End(outcome) => return (outcome, results.len()),
         }
     }
 }
@@ -178,7 +178,7 @@ pub struct CampaignFigures {
 
 impl CampaignFigures {
     /// The share of campaigns that accepted a candidate of some truths.
-    pub fn share(&self, of: impl Fn(usize) -> bool) -> f64 {
+    pub fn accepted_share(&self, of: impl Fn(usize) -> bool) -> f64 {
         let accepted: u64 =
             self.accepted.iter().enumerate().filter(|(at, _)| of(*at)).map(|(_, count)| count).sum();
         accepted as f64 / self.campaigns.max(1) as f64
@@ -186,7 +186,7 @@ impl CampaignFigures {
 }
 
 /// Executes simulated campaigns of candidates with these truths, each with random numbers of its own.
-pub fn simulate(
+pub fn simulate_campaigns(
     campaign: &Campaign,
     baseline: Baseline,
     truths: &[CandidateTruth],
@@ -211,10 +211,11 @@ pub fn simulate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::{CampaignSize, Design, MARGIN};
+    use crate::campaign::{CampaignDesign, CampaignSize, MARGIN};
 
     fn campaign(tasks: usize, candidates: usize) -> Campaign {
-        let design = Design::new(CampaignSize::of(tasks, candidates, 3), 0.025, Some(MARGIN)).unwrap();
+        let design =
+            CampaignDesign::new(CampaignSize::of(tasks, candidates, 3), 0.025, Some(MARGIN)).unwrap();
         Campaign { design, shorter: Vec::new(), clusters: Vec::new() }
     }
 
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn truths_have_their_mean() {
         let check = |truth: CandidateTruth, mean: f64, sd: [f64; 2]| {
-            let found = truth.effects(baseline(), 1);
+            let found = truth.true_effects(baseline(), 1);
             assert!((found[0] - mean).abs() < 0.006, "{truth:?}: {found:?}");
             assert!(found[1] >= sd[0] && found[1] <= sd[1], "{truth:?}: {found:?}");
         };
@@ -238,18 +239,18 @@ mod tests {
     #[test]
     fn null_candidates_are_rarely_accepted_and_true_ones_are_found() {
         let check = |tasks: usize, truths: &[CandidateTruth], campaigns: u64| {
-            simulate(&campaign(tasks, truths.len()), baseline(), truths, campaigns, 7)
+            simulate_campaigns(&campaign(tasks, truths.len()), baseline(), truths, campaigns, 7)
         };
         let null = check(100, &[CandidateTruth::Mixed; 20], 400);
         // 2.5% and four standard errors.
-        assert!(null.share(|_| true) <= 0.025 + 0.031, "{}", null.share(|_| true));
+        assert!(null.accepted_share(|_| true) <= 0.025 + 0.031, "{}", null.accepted_share(|_| true));
         assert!(null.trials.iter().all(|trials| *trials <= 760));
         let better = CandidateTruth::lift(baseline(), 0.2).unwrap();
         let mut truths = [CandidateTruth::Equal; 20];
         truths[0] = better;
         let found = check(100, &truths, 200);
-        assert!(found.share(|at| at == 0) > 0.65, "{}", found.share(|at| at == 0));
-        assert!(found.share(|at| at > 0) < 0.03);
+        assert!(found.accepted_share(|at| at == 0) > 0.65, "{}", found.accepted_share(|at| at == 0));
+        assert!(found.accepted_share(|at| at > 0) < 0.03);
         assert_eq!(found, check(100, &truths, 200));
     }
 }

@@ -64,7 +64,7 @@ fn seal<'a>(digests: impl Iterator<Item = &'a str>) -> String {
 
 /// The identity of what campaigns ask, by which they share an error budget: the held-out tasks, the agent and its model. Names of
 /// candidates, of the incumbent and of files are no part of it.
-pub fn question(seal: &str, agent: &str, model: Option<&str>) -> String {
+pub fn question_id(seal: &str, agent: &str, model: Option<&str>) -> String {
     let text = serde_json::json!([seal, agent, model]).to_string();
     format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex())
 }
@@ -116,11 +116,13 @@ mod tests {
 
     #[test]
     fn questions_are_told_apart_by_tasks_agent_and_model() {
-        let base = question("s", "loop", Some("m"));
-        assert_eq!(base, question("s", "loop", Some("m")));
-        for other in
-            [question("t", "loop", Some("m")), question("s", "codex", Some("m")), question("s", "loop", None)]
-        {
+        let base = question_id("s", "loop", Some("m"));
+        assert_eq!(base, question_id("s", "loop", Some("m")));
+        for other in [
+            question_id("t", "loop", Some("m")),
+            question_id("s", "codex", Some("m")),
+            question_id("s", "loop", None),
+        ] {
             assert_ne!(base, other);
         }
     }

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::decision::{CandidateDecision, CandidateOutcome, Outcome, Reason};
-use super::design::Design;
-use super::results::{Arm, Results, TrialKey};
+use super::decision::{CampaignOutcome, CandidateDecision, CandidateOutcome, UndecidedReason};
+use super::design::CampaignDesign;
+use super::results::{Results, TrialArm, TrialKey};
 use super::screening;
 
 /// A campaign: its design, its candidates and its tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Campaign {
     /// The design.
-    pub design: Design,
+    pub design: CampaignDesign,
     /// Whether each candidate is shorter than the incumbent. Missing ones are not.
     pub shorter: Vec<bool>,
     /// The cluster of each task, development tasks first. Missing ones are on their own.
@@ -35,7 +35,7 @@ pub struct Stage {
     /// The tasks, by their numbers.
     pub tasks: Range<usize>,
     /// What is measured, and how often on each task.
-    pub arms: Vec<(Arm, usize)>,
+    pub arms: Vec<(TrialArm, usize)>,
 }
 
 impl Stage {
@@ -56,19 +56,19 @@ impl Stage {
 
 /// What comes next.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum NextStep {
     /// Trials. Some of them may have results.
     Measure(Stage),
     /// Nothing: the campaign has ended.
-    End(Outcome),
+    End(CampaignOutcome),
 }
 
 impl Campaign {
     /// What comes next after these results. Results of other trials than those of the stages so far are not read.
-    pub fn next_step(&self, results: &Results) -> Step {
+    pub fn next_step(&self, results: &Results) -> NextStep {
         let finalists = match self.screen(results) {
             Ok(finalists) => finalists,
-            Err(stage) => return Step::Measure(stage),
+            Err(stage) => return NextStep::Measure(stage),
         };
         let mut candidates = vec![CandidateOutcome::unmeasured(); self.design.candidates];
         let mut open = finalists;
@@ -77,14 +77,14 @@ impl Campaign {
             let end = self.design.development + look;
             let stage = self.held_out(at, start..end, &open);
             if !stage.is_complete(results) {
-                return Step::Measure(stage);
+                return NextStep::Measure(stage);
             }
             start = end;
             open.retain(|candidate| {
                 let found = self.look(results, *candidate, at);
                 let reason = match (found.is_futile, found.is_lossy) {
-                    (true, _) => Some(Reason::Futile),
-                    (false, true) => Some(Reason::Losses),
+                    (true, _) => Some(UndecidedReason::Futile),
+                    (false, true) => Some(UndecidedReason::Losses),
                     (false, false) => None,
                 };
                 candidates[*candidate] = CandidateOutcome {
@@ -99,7 +99,7 @@ impl Campaign {
                 break;
             }
         }
-        Step::End(Outcome::of(candidates))
+        NextStep::End(CampaignOutcome::of(candidates))
     }
 
     /// The finalists, or the stage of screening whose results are missing.
@@ -110,7 +110,7 @@ impl Campaign {
             return Ok(all);
         }
         let measure = |number: usize, tasks: Range<usize>, candidates: &[usize]| {
-            let arms = candidates.iter().map(|candidate| (Arm::Candidate(*candidate), 1)).collect();
+            let arms = candidates.iter().map(|candidate| (TrialArm::Candidate(*candidate), 1)).collect();
             let stage = Stage { kind: StageKind::Screening(number), tasks, arms };
             if stage.is_complete(results) { Ok(()) } else { Err(stage) }
         };
@@ -125,8 +125,9 @@ impl Campaign {
     }
 
     fn held_out(&self, at: usize, tasks: Range<usize>, open: &[usize]) -> Stage {
-        let finalists = open.iter().map(|candidate| (Arm::Candidate(*candidate), self.design.repetitions));
-        let incumbent = (Arm::Incumbent, self.design.incumbent_repetitions);
+        let finalists =
+            open.iter().map(|candidate| (TrialArm::Candidate(*candidate), self.design.repetitions));
+        let incumbent = (TrialArm::Incumbent, self.design.incumbent_repetitions);
         Stage {
             kind: StageKind::HeldOut(at + 1),
             tasks,
@@ -142,7 +143,7 @@ mod tests {
 
     fn campaign(tasks: usize, candidates: usize, repetitions: usize) -> Campaign {
         let size = CampaignSize::of(tasks, candidates, repetitions);
-        let design = Design::new(size, 0.025, Some(MARGIN)).unwrap();
+        let design = CampaignDesign::new(size, 0.025, Some(MARGIN)).unwrap();
         Campaign { design, shorter: Vec::new(), clusters: Vec::new() }
     }
 
@@ -150,23 +151,23 @@ mod tests {
     fn execute(
         campaign: &Campaign,
         score: impl Fn(TrialKey) -> Option<f64>,
-    ) -> (Vec<Stage>, Outcome, Results) {
+    ) -> (Vec<Stage>, CampaignOutcome, Results) {
         let (mut results, mut stages) = (Results::default(), Vec::new());
         loop {
             match campaign.next_step(&results) {
-                Step::Measure(stage) => {
+                NextStep::Measure(stage) => {
                     for trial in stage.trials() {
                         results.record(trial, score(trial));
                     }
                     stages.push(stage);
                 }
-                Step::End(outcome) => return (stages, outcome, results),
+                NextStep::End(outcome) => return (stages, outcome, results),
             }
         }
     }
 
     fn passes(trial: TrialKey, candidate: usize) -> Option<f64> {
-        Some(f64::from(u8::from(trial.arm == Arm::Candidate(candidate) || trial.task % 4 == 0)))
+        Some(f64::from(u8::from(trial.arm == TrialArm::Candidate(candidate) || trial.task % 4 == 0)))
     }
 
     #[test]
@@ -177,8 +178,8 @@ mod tests {
         assert_eq!(kinds, [StageKind::Screening(1), StageKind::Screening(2), StageKind::HeldOut(1)]);
         assert_eq!((outcome.decision, outcome.accepted), (CandidateDecision::Better, Some(13)));
         assert_eq!(stages[0].arms.len(), 20);
-        assert!(stages[1].arms.contains(&(Arm::Candidate(13), 1)) && stages[1].arms.len() == 10);
-        assert_eq!(stages[2].arms[0], (Arm::Incumbent, 2));
+        assert!(stages[1].arms.contains(&(TrialArm::Candidate(13), 1)) && stages[1].arms.len() == 10);
+        assert_eq!(stages[2].arms[0], (TrialArm::Incumbent, 2));
         assert_eq!(stages[2].arms.len(), 1 + FINALISTS);
         let found = outcome.candidates[13];
         assert_eq!((found.looks, found.reason), (1, None));
@@ -187,8 +188,12 @@ mod tests {
         assert_eq!((held_out.tasks, results.len()), (23, 20 * 16 + 10 * 17 + 23 * 4));
         assert!((held_out.effect - 18.0 / 23.0).abs() < 1e-12 && held_out.interval.unwrap().low > 0.0);
         // The others were not measured on held-out tasks, or not long enough.
-        let reasons: Vec<Option<Reason>> = outcome.candidates.iter().map(|found| found.reason).collect();
-        assert_eq!(reasons.iter().filter(|reason| **reason == Some(Reason::NotSelected)).count(), 18);
+        let reasons: Vec<Option<UndecidedReason>> =
+            outcome.candidates.iter().map(|found| found.reason).collect();
+        assert_eq!(
+            reasons.iter().filter(|reason| **reason == Some(UndecidedReason::NotSelected)).count(),
+            18
+        );
         assert!(
             outcome
                 .candidates
@@ -207,12 +212,12 @@ mod tests {
         // One trial a time, as if the process were killed after each.
         let outcome = loop {
             match campaign.next_step(&results) {
-                Step::Measure(stage) => {
+                NextStep::Measure(stage) => {
                     let next = stage.trials().find(|trial| !results.has(*trial)).unwrap();
                     results.record(next, passes(next, 2));
                     executed += 1;
                 }
-                Step::End(outcome) => break outcome,
+                NextStep::End(outcome) => break outcome,
             }
         };
         assert_eq!((outcome, results, executed), (expected, all.clone(), all.len()));
@@ -222,8 +227,8 @@ mod tests {
     fn results_of_later_stages_are_not_read() {
         let campaign = campaign(100, 5, 1);
         let mut results = Results::default();
-        results.record(TrialKey { arm: Arm::Candidate(4), task: 90, repetition: 0 }, Some(1.0));
-        let Step::Measure(stage) = campaign.next_step(&results) else { panic!() };
+        results.record(TrialKey { arm: TrialArm::Candidate(4), task: 90, repetition: 0 }, Some(1.0));
+        let NextStep::Measure(stage) = campaign.next_step(&results) else { panic!() };
         assert_eq!((stage.kind, stage.tasks), (StageKind::Screening(1), 0..16));
     }
 
@@ -234,7 +239,7 @@ mod tests {
             execute(&campaign, |trial| Some(f64::from(u8::from(trial.task < 10))));
         assert_eq!((stages.len(), results.len()), (1, 120));
         assert_eq!((outcome.decision, outcome.accepted), (CandidateDecision::Undecided, None));
-        assert_eq!(outcome.candidates[0].reason, Some(Reason::Noise));
+        assert_eq!(outcome.candidates[0].reason, Some(UndecidedReason::Noise));
     }
 
     #[test]
@@ -247,7 +252,11 @@ mod tests {
         let equal: fn(TrialKey) -> bool = |trial| trial.task % 2 == 0;
         check(true, equal, CandidateDecision::NonInferiorAndShorter);
         check(false, equal, CandidateDecision::Undecided);
-        check(true, |trial| trial.arm == Arm::Incumbent || trial.task % 2 == 0, CandidateDecision::Worse);
+        check(
+            true,
+            |trial| trial.arm == TrialArm::Incumbent || trial.task % 2 == 0,
+            CandidateDecision::Worse,
+        );
     }
 
     #[test]
@@ -255,24 +264,24 @@ mod tests {
         let campaign = campaign(100, 1, 3);
         // Better on a tenth of the tasks, worse on a fifth.
         let score = |trial: TrialKey| match (trial.arm, trial.task % 10) {
-            (Arm::Candidate(_), 0) | (Arm::Incumbent, 1 | 2) => Some(1.0),
+            (TrialArm::Candidate(_), 0) | (TrialArm::Incumbent, 1 | 2) => Some(1.0),
             _ => Some(0.0),
         };
         let (stages, outcome, _) = execute(&campaign, score);
         assert!(stages.len() < 3, "{stages:?}");
-        assert_eq!(outcome.candidates[0].reason, Some(Reason::Futile));
+        assert_eq!(outcome.candidates[0].reason, Some(UndecidedReason::Futile));
     }
 
     #[test]
     fn lost_trials_leave_a_candidate_undecided() {
         let campaign = campaign(20, 1, 3);
         let score = |trial: TrialKey| match trial.arm {
-            Arm::Incumbent => Some(0.0),
+            TrialArm::Incumbent => Some(0.0),
             // Every third trial of the candidate is lost.
-            Arm::Candidate(_) if trial.repetition == 0 => None,
-            Arm::Candidate(_) => Some(1.0),
+            TrialArm::Candidate(_) if trial.repetition == 0 => None,
+            TrialArm::Candidate(_) => Some(1.0),
         };
         let (_, outcome, _) = execute(&campaign, score);
-        assert_eq!(outcome.candidates[0].reason, Some(Reason::Losses));
+        assert_eq!(outcome.candidates[0].reason, Some(UndecidedReason::Losses));
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_improve::campaign::{
-    Arm, Campaign, CampaignSize, CandidateDecision, Design, MARGIN, Outcome, Results, Step, TrialKey,
-    campaign_level,
+    Campaign, CampaignDesign, CampaignOutcome, CampaignSize, CandidateDecision, MARGIN, NextStep, Results,
+    TrialArm, TrialKey, campaign_level,
 };
 
 /// Three candidates that change nothing, and two edits whose rates were 1.7 points above the incumbent's.
@@ -31,18 +31,18 @@ fn versions() -> BTreeMap<String, Vec<Vec<f64>>> {
 }
 
 /// The campaign of some versions at a level, all of them shorter than the incumbent.
-fn replay(names: &[&str], level: f64) -> Outcome {
+fn replay(names: &[&str], level: f64) -> CampaignOutcome {
     let versions = versions();
     let tasks = versions[INCUMBENT].len();
     assert_eq!(tasks, 12);
     let size = CampaignSize::of(tasks, names.len(), TRIALS);
-    let design = Design::new(size, level, Some(MARGIN)).unwrap();
+    let design = CampaignDesign::new(size, level, Some(MARGIN)).unwrap();
     // The incumbent was not measured more often than the others.
-    let design = Design { incumbent_repetitions: TRIALS, repetitions: TRIALS, ..design };
+    let design = CampaignDesign { incumbent_repetitions: TRIALS, repetitions: TRIALS, ..design };
     let campaign = Campaign { design, shorter: vec![true; names.len()], clusters: Vec::new() };
     let mut results = Results::default();
-    let arms = std::iter::once((Arm::Incumbent, INCUMBENT))
-        .chain(names.iter().enumerate().map(|(at, name)| (Arm::Candidate(at), *name)));
+    let arms = std::iter::once((TrialArm::Incumbent, INCUMBENT))
+        .chain(names.iter().enumerate().map(|(at, name)| (TrialArm::Candidate(at), *name)));
     for (arm, name) in arms {
         for (task, scores) in versions[name].iter().enumerate() {
             for (repetition, score) in scores.iter().enumerate() {
@@ -51,8 +51,8 @@ fn replay(names: &[&str], level: f64) -> Outcome {
         }
     }
     match campaign.next_step(&results) {
-        Step::End(outcome) => outcome,
-        Step::Measure(stage) => panic!("{stage:?}"),
+        NextStep::End(outcome) => outcome,
+        NextStep::Measure(stage) => panic!("{stage:?}"),
     }
 }
 

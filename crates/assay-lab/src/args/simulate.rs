@@ -57,6 +57,6 @@ pub(crate) enum Grid {
     Reliability,
     /// One estimate over skills, with skills as units
     Skills,
-    /// Campaigns of candidates for a skill, decided by `improve accept` and by rules of other tools
+    /// Candidates for a skill, accepted by assay's rule and by rules of other tools
     Accept,
 }

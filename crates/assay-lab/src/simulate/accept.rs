@@ -1,9 +1,9 @@
-//! Campaigns of candidates for a skill: the rule of `assay improve accept`, and the rules of other tools on the same campaigns.
+//! Campaigns of candidates for a skill: the rule of `assay-improve`, and the rules of other tools on the same campaigns.
 
 mod rules;
 
 use assay_improve::campaign::{
-    Campaign, CampaignSize, CandidateTruth, Design, MARGIN, World, campaign_level, run_simulated,
+    Campaign, CampaignDesign, CampaignSize, CandidateTruth, MARGIN, World, campaign_level, run_simulated,
 };
 use assay_stats::simulate::Baseline;
 
@@ -158,16 +158,16 @@ impl AcceptCell {
     /// The mean and the standard deviation of the true effects of a candidate that is better by 20 points.
     pub fn effects(seed: u64) -> [f64; 2] {
         let truth = CandidateTruth::lift(Self::baseline(), 0.2).unwrap_or(CandidateTruth::Equal);
-        truth.effects(Self::baseline(), seed)
+        truth.true_effects(Self::baseline(), seed)
     }
 
-    /// The campaign of the command, at the level of the first on its held-out tasks.
+    /// The campaign, at the level of the first on its held-out tasks.
     fn campaign(&self) -> Option<Campaign> {
         let mut size = CampaignSize::of(self.tasks, self.candidates, REPETITIONS);
         if self.candidates >= LARGEST.0 {
             size.most_trials = LARGEST.1;
         }
-        let design = Design::new(size, campaign_level(BUDGET, 1), Some(MARGIN)).ok()?;
+        let design = CampaignDesign::new(size, campaign_level(BUDGET, 1), Some(MARGIN)).ok()?;
         Some(Campaign {
             design,
             shorter: vec![self.truth.is_shorter(); self.candidates],
@@ -208,7 +208,7 @@ impl AcceptCell {
         }
     }
 
-    /// What is not as promised of the rule of the command: false acceptances of 2.5% at most and two standard errors, and with twenty
+    /// What is not as promised of assay's rule: false acceptances of 2.5% at most and two standard errors, and with twenty
     /// candidates on a hundred tasks 760 trials, and one better by 20 points found in 75%, three in 92%.
     pub fn misses(&self, found: &AcceptFigures, campaigns: u64) -> Vec<AcceptMiss> {
         if self.rule != AcceptRule::Assay {
@@ -249,7 +249,7 @@ mod tests {
 
     /// Standard errors below .03 at these numbers of campaigns.
     #[test]
-    fn the_rule_of_the_command_keeps_its_promises_and_the_others_accept_null_candidates() {
+    fn the_rule_keeps_its_promises_and_the_others_accept_null_candidates() {
         let better = AcceptTruth::Better { candidates: 1, points: 20 };
         let found = cell(AcceptRule::Assay, better, 100, 20);
         assert!(found.accepted_true.unwrap() > 0.66 && found.trials_p95 <= 760, "{found:?}");

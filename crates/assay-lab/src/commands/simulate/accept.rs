@@ -1,4 +1,4 @@
-//! The grid of campaigns, with what the rule of `assay improve accept` promises.
+//! The grid of campaigns, with what their rule promises.
 
 use assay_report::counted;
 use serde::Serialize;

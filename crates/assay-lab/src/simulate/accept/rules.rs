@@ -1,7 +1,7 @@
 //! Rules by which tools that edit skills accept an edit. Candidates come one after another, and an accepted one is the incumbent
 //! from then on.
 
-use assay_improve::campaign::{Arm, World};
+use assay_improve::campaign::{TrialArm, World};
 
 /// Tasks of a minibatch: the default of GEPA (`reflection_minibatch_size`).
 const MINIBATCH: usize = 3;
@@ -18,7 +18,7 @@ const LARGEST_BET: f64 = 0.5;
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptRule {
-    /// That of `assay improve accept`.
+    /// That of [`assay_improve::campaign`].
     Assay,
     /// The mean over all tasks is higher than that of the incumbent, which is measured once.
     StrictlyHigher,
@@ -48,7 +48,7 @@ impl AcceptRule {
 
     /// The candidates that a rule of another tool accepts in a campaign, and the number of trials.
     pub(super) fn run(self, world: &mut World) -> (Vec<usize>, usize) {
-        let mut course = Course { world, incumbent: Arm::Incumbent, trials: 0, accepted: Vec::new() };
+        let mut course = Course { world, incumbent: TrialArm::Incumbent, trials: 0, accepted: Vec::new() };
         match self {
             Self::Assay => {}
             Self::StrictlyHigher => course.compare_all(|candidate, incumbent| {
@@ -65,31 +65,31 @@ impl AcceptRule {
 /// A campaign of a rule.
 struct Course<'a> {
     world: &'a mut World,
-    incumbent: Arm,
+    incumbent: TrialArm,
     trials: usize,
     accepted: Vec<usize>,
 }
 
 impl Course<'_> {
-    fn trial(&mut self, arm: Arm, task: usize) -> f64 {
+    fn trial(&mut self, arm: TrialArm, task: usize) -> f64 {
         self.trials += 1;
         self.world.trial(arm, task)
     }
 
-    fn all_tasks(&mut self, arm: Arm) -> Vec<f64> {
+    fn all_tasks(&mut self, arm: TrialArm) -> Vec<f64> {
         (0..self.world.tasks()).map(|task| self.trial(arm, task)).collect()
     }
 
     fn accept(&mut self, candidate: usize) {
-        self.incumbent = Arm::Candidate(candidate);
+        self.incumbent = TrialArm::Candidate(candidate);
         self.accepted.push(candidate);
     }
 
     /// Compares the scores of all tasks, of which those of the incumbent are kept.
     fn compare_all(&mut self, accepts: impl Fn(&[f64], &[f64]) -> bool) {
-        let mut best = self.all_tasks(Arm::Incumbent);
+        let mut best = self.all_tasks(TrialArm::Incumbent);
         for candidate in 0..self.world.candidates() {
-            let scores = self.all_tasks(Arm::Candidate(candidate));
+            let scores = self.all_tasks(TrialArm::Candidate(candidate));
             if accepts(&scores, &best) {
                 self.accept(candidate);
                 best = scores;
@@ -100,7 +100,7 @@ impl Course<'_> {
     /// Compares sums over minibatches, which go through the tasks in random order again and again. An accepted candidate is
     /// measured on all tasks, as the first incumbent is.
     fn compare_minibatches(&mut self) {
-        self.all_tasks(Arm::Incumbent);
+        self.all_tasks(TrialArm::Incumbent);
         let mut order = Vec::new();
         for candidate in 0..self.world.candidates() {
             let mut difference = 0.0;
@@ -110,7 +110,8 @@ impl Course<'_> {
                 }
                 let at = self.world.draw_index(order.len());
                 let task = order.swap_remove(at);
-                difference += self.trial(Arm::Candidate(candidate), task) - self.trial(self.incumbent, task);
+                difference +=
+                    self.trial(TrialArm::Candidate(candidate), task) - self.trial(self.incumbent, task);
             }
             if difference > 0.5 {
                 self.accept(candidate);
@@ -126,7 +127,7 @@ impl Course<'_> {
             for task in 0..self.world.tasks() {
                 let bet = bet(task as f64, sum, squares);
                 let difference =
-                    self.trial(Arm::Candidate(candidate), task) - self.trial(self.incumbent, task);
+                    self.trial(TrialArm::Candidate(candidate), task) - self.trial(self.incumbent, task);
                 wealth *= 1.0 + bet * difference;
                 sum += difference;
                 squares += difference * difference;
