@@ -59,4 +59,6 @@ pub(crate) enum Grid {
     Skills,
     /// Sections of a skill that carry its lift: which are found, and which falsely
     Ablation,
+    /// Candidates for a skill, accepted by assay's rule and by rules of other tools
+    Accept,
 }

@@ -1,6 +1,7 @@
 //! `assay lab simulate`: error rates, coverage and power of the verdicts on simulated suites.
 
 mod ablation;
+mod accept;
 mod admission;
 mod difficulty;
 mod few_tasks;
@@ -69,6 +70,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Reliability => reliability::run(args, ui),
         Grid::Skills => skills::run(args, ui),
         Grid::Ablation => ablation::run(args, ui),
+        Grid::Accept => accept::run(args, ui),
     }
 }
 

@@ -5,6 +5,7 @@
 //! threads and their [`Tally`]s add up.
 
 mod ablation;
+mod accept;
 mod admission;
 mod difficulty;
 mod effects;
@@ -28,6 +29,7 @@ mod threads;
 mod versions;
 
 pub use ablation::{AblationCell, AblationFigures, SectionTruth, ablation_grid};
+pub use accept::{AcceptCell, AcceptFigures, AcceptMiss, AcceptRule, AcceptTruth, accept_grid};
 pub use admission::{AdmissionCell, AdmissionFigures, admission_grid};
 pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
 pub use effects::TaskEffects;

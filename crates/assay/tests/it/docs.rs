@@ -68,6 +68,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay run draft-xlsx/pilot.toml", Elsewhere("draft_run")),
     ("assay lab simulate --grid admission", Runs(&[("--suites 1000", "--suites 10")], 0)),
     ("assay lab simulate --grid judges", Runs(&[("--suites 1000", "--suites 5")], 0)),
+    ("assay lab simulate --grid accept", Runs(&[("--suites 4000", "--suites 5")], 0)),
     ("assay lab simulate --grid graded", Runs(&[("--suites 1000", "--suites 5")], 0)),
     ("assay improve shrink", Elsewhere("improve_shrink")),
     ("assay lab simulate --grid ablation", Runs(&[("--suites 1000", "--suites 2")], 0)),
