@@ -54,11 +54,12 @@ fn assess_one(directive: &Directive, material: &RunEvidence) -> Assessment {
 }
 
 /// Words of a place or a time that say nothing about it.
-const PLAIN: [&str; 28] = [
+const PLAIN: [&str; 31] = [
     "again",
     "anywhere",
     "code",
     "codebase",
+    "current",
     "directly",
     "else",
     "ever",
@@ -74,6 +75,7 @@ const PLAIN: [&str; 28] = [
     "repo",
     "repository",
     "same",
+    "session",
     "skill",
     "some",
     "such",
@@ -82,6 +84,7 @@ const PLAIN: [&str; 28] = [
     "their",
     "them",
     "this",
+    "turn",
     "your",
 ];
 

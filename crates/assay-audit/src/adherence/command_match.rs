@@ -10,7 +10,7 @@ use super::call::script_of;
 
 /// Options that a program writes in two ways, from its manual: the program, its subcommand (empty
 /// for any), and the two.
-const SAME: [(&str, &str, &str, &str); 22] = [
+const SAME: [(&str, &str, &str, &str); 24] = [
     ("cp", "", "-R", "-r"),
     ("cp", "", "--recursive", "-r"),
     ("docker", "rm", "--force", "-f"),
@@ -18,6 +18,8 @@ const SAME: [(&str, &str, &str, &str); 22] = [
     ("docker", "prune", "--force", "-f"),
     ("git", "add", "--all", "-A"),
     ("git", "add", "--force", "-f"),
+    ("git", "add", "--patch", "-p"),
+    ("git", "add", "--update", "-u"),
     ("git", "branch", "--force", "-f"),
     ("git", "checkout", "--force", "-f"),
     ("git", "clean", "--force", "-f"),
@@ -51,10 +53,15 @@ impl WantedCall {
         Self { name: name.to_owned(), lead: words[..lead].to_vec(), rest: words[lead..].to_vec() }
     }
 
-    /// Whether words are a call of it: the program first, or a script that an interpreter runs.
+    /// Whether words are a call of it: the program first, a script that an interpreter runs, or a
+    /// command after `--` that another program starts.
     pub(super) fn is_call(&self, words: &[String]) -> bool {
         let Some((first, rest)) = words.split_first() else { return false };
-        if is_program(program_name(first), &self.name) {
+        let started = words.iter().position(|word| word == "--").map(|at| &words[at + 1..]);
+        if started.is_some_and(|started| self.is_call(started)) {
+            return true;
+        }
+        if self.is_program(program_name(first)) {
             return self.is_followed(rest);
         }
         let script = script_of(interpreter(program_name(first)), words);
@@ -70,12 +77,19 @@ impl WantedCall {
             let words: Vec<String> = tokens.iter().map(|(_, token)| (*token).to_owned()).collect();
             tokens.iter().enumerate().any(|(at, (start, token))| {
                 let is_function = part[start + token.len()..].starts_with('(');
-                is_program(program_name(token.trim_start_matches('@')), &self.name)
+                self.is_program(program_name(token.trim_start_matches('@')))
                     && !is_function
                     && (!strict || begins_command(&part[..*start], token))
                     && self.is_followed(&words[at + 1..])
             })
         })
+    }
+
+    /// Whether a program is the one. Where nothing but its name is given, its version is part of that: `python` is not
+    /// `python3`.
+    fn is_program(&self, found: &str) -> bool {
+        let exact = self.lead.is_empty() && self.rest.is_empty();
+        found == self.name || (!exact && is_program(found, &self.name))
     }
 
     fn is_followed(&self, found: &[String]) -> bool {
@@ -174,7 +188,12 @@ fn is_operand(word: &str, wanted: &str) -> bool {
         let end = inner.trim_end_matches('/');
         if end.is_empty() { inner.to_owned() } else { end.to_owned() }
     };
-    word == wanted || plain(word) == plain(wanted)
+    // `0755` is `755`.
+    let is_octal = |word: &str| word.len() >= 3 && word.chars().all(|c| ('0'..='7').contains(&c));
+    let mode = || {
+        is_octal(word) && is_octal(wanted) && word.trim_start_matches('0') == wanted.trim_start_matches('0')
+    };
+    word == wanted || plain(word) == plain(wanted) || mode()
 }
 
 /// The words of a line without quotation marks and brackets, with where they begin.

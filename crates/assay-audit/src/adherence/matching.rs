@@ -81,7 +81,8 @@ impl Matcher {
         let is_done = |at: &At| {
             let line = &material.lines[*at];
             let is_said = is_comment(&line.text) && !is_comment(subject) && !is_prose(line, material);
-            !is_said && !(self.is_name() && line.channel == Channel::Ran && only_looks(&line.words))
+            let is_looked_at = self.is_name() && line.channel == Channel::Ran && only_looks(&line.words);
+            !is_said && !is_looked_at
         };
         match self {
             Self::Sequence(..) => self.best(material),
@@ -235,12 +236,33 @@ fn columns(first: &Matcher, then: &Matcher, line: &Line) -> bool {
 /// Whether a line makes a call.
 fn runs(line: &Line, material: &RunEvidence, call: &WantedCall, strict: bool) -> bool {
     match line.channel {
-        Channel::Ran => call.is_call(&line.words),
+        Channel::Ran => {
+            let first = line.words.first().map(|word| program_name(word)).unwrap_or_default();
+            call.is_call(&line.words) || (runs_text(first) && call.is_in_line(&line.text, true))
+        }
         Channel::Code | Channel::Wrote | Channel::Left => {
             !is_prose(line, material) && !is_comment(&line.text) && call.is_in_line(&line.text, strict)
         }
         Channel::Path | Channel::Printed | Channel::Answer => false,
     }
+}
+
+/// Whether a program runs a text that it is given as a command, elsewhere or again.
+fn runs_text(program: &str) -> bool {
+    matches!(
+        program,
+        "ssh"
+            | "docker"
+            | "podman"
+            | "kubectl"
+            | "eval"
+            | "watch"
+            | "xargs"
+            | "tmux"
+            | "screen"
+            | "su"
+            | "adb"
+    )
 }
 
 /// Whether a line runs, sources or imports a file of the package.

@@ -182,16 +182,17 @@ impl Collector {
 
     fn finish(self) -> Vec<Directive> {
         let Self { mut found, places } = self;
-        // What is demanded in one place and forbidden in another depends on more than can be seen.
-        let contested = |directive: &Directive| {
-            directive.modality == Modality::Forbidden
-                && places.contains_key(&(
-                    family(directive.kind),
-                    Modality::Required,
-                    directive.subject.clone(),
-                ))
+        // What is demanded in one place and forbidden in another depends on more than can be seen. An example demands nothing.
+        let demanded = |directive: &Directive| {
+            let key = (family(directive.kind), Modality::Required, directive.subject.clone());
+            places.get(&key).is_some_and(|at| !found[*at].1.example)
         };
-        found.retain(|(_, directive)| !contested(directive));
+        let contested: Vec<bool> = found
+            .iter()
+            .map(|(_, directive)| directive.modality == Modality::Forbidden && demanded(directive))
+            .collect();
+        let mut contested = contested.into_iter();
+        found.retain(|_| !contested.next().unwrap_or_default());
         if found.len() > DIRECTIVES
             || found.iter().filter(|(_, directive)| directive.example).count() > EXAMPLES
         {

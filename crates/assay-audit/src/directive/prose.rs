@@ -10,7 +10,7 @@ use super::layout::{like, listed, mark, spaced};
 use super::number::{self, numbers};
 use super::order;
 use super::unit::{Names, Unit, shape, units, value};
-use super::whole_call::prohibited;
+use super::whole_call::{prohibited, prohibited_call};
 use super::word::{is_choice, is_named, is_program_word};
 use super::{Kind, Modality, Probe};
 
@@ -239,8 +239,13 @@ impl Reader<'_> {
         }
         self.alternatives(start);
         if let Some(range) = condition {
-            let clause = self.text.text[range].trim().to_owned();
+            let clause = self.text.text[range.clone()].trim().to_owned();
             for demand in &mut self.demands[start..] {
+                // What stands in parentheses, or after a semicolon, is said of every case.
+                let between = self.text.text.get(range.end..demand.range.start).unwrap_or_default();
+                if demand.modality == Modality::Forbidden && between.contains(['(', ';']) {
+                    continue;
+                }
                 demand.condition = Some(clause.clone());
                 demand.applies.clone_from(&applies);
             }
@@ -459,6 +464,10 @@ impl Reader<'_> {
         let holder = lead.rsplit(' ').next().unwrap_or_default();
         let heading = matches!(self.text.role, Role::Heading(_));
         let is_forbidden = self.modality(range, Kind::Command) == Some(Modality::Forbidden);
+        if let Some(unit) = self.another_option(range, code).filter(|_| is_forbidden) {
+            self.push(unit, range, false);
+            return;
+        }
         let whole = || prohibited(code, self.names).filter(|_| is_forbidden);
         let of_code = || whole().unwrap_or_else(|| units(code, column, self.names));
         for unit in value(holder, code).map_or_else(of_code, |unit| vec![unit]) {
@@ -467,6 +476,23 @@ impl Reader<'_> {
                 self.push(unit, range, example);
             }
         }
+    }
+
+    /// "never `git add -A`, `-u`": an option of the command before it in the list.
+    fn another_option(&self, range: &Range<usize>, code: &str) -> Option<Unit> {
+        if !code.starts_with('-') || code.contains(char::is_whitespace) || !self.joins(range) {
+            return None;
+        }
+        let (_, last) = self
+            .placed
+            .iter()
+            .filter(|(placed, _)| placed.end <= range.start)
+            .max_by_key(|(placed, _)| placed.end)?;
+        let Probe::Command { program, words } = &last.probe else { return None };
+        let mut call = vec![program.clone()];
+        call.extend(words.iter().take_while(|word| !word.starts_with('-')).cloned());
+        call.push(code.to_owned());
+        prohibited_call(&call)
     }
 
     /// Whether a piece of code is an instance of the layout before it: "`<pot>-<nn>`: `bowl-07`".
@@ -600,7 +626,9 @@ impl Reader<'_> {
             // Far from its verb a name is a detail of what is forbidden.
             Stance::Forbidden if self.sentence.distance(range) > OBJECT && !self.joins(range) => return None,
             // "Do not mix `a` and `b`": each alone may be done.
-            Stance::Forbidden if self.is_combined(range) || self.is_no_act() => return None,
+            Stance::Forbidden if self.is_combined(range) || self.is_no_act() || self.is_narrowed(range) => {
+                return None;
+            }
             Stance::Forbidden => Modality::Forbidden,
             // A preference is no prohibition.
             Stance::Demanded if self.is_second_choice(range) => return None,
@@ -688,6 +716,17 @@ impl Reader<'_> {
         ["never ", "do not ", "don't ", "don’t ", "must not ", "should not ", "avoid "].iter().any(|word| {
             masked.split(word).skip(1).any(|rest| THOUGHTS.iter().any(|verb| rest.starts_with(verb)))
         })
+    }
+
+    /// Whether what is forbidden is a part of what is named: "`x` edits that insert", "the output of `x`".
+    fn is_narrowed(&self, range: &Range<usize>) -> bool {
+        let (before, after) = self.sentence.around(range);
+        let lead = before.trim_end_matches(['`', ' ']);
+        let of = ["output of", "outputs of", "result of", "results of", "content of", "contents of"];
+        let after = clause_of(after).trim_start_matches(['`', ' ', '/']);
+        let that =
+            after.split([' ', '`', '_']).filter(|word| !word.is_empty()).take(3).any(|word| word == "that");
+        that || of.iter().any(|words| lead.ends_with(words))
     }
 
     /// Whether only several things together are forbidden.

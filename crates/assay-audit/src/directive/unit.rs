@@ -193,7 +193,9 @@ pub(super) fn is_command_line(words: &[&str], names: &Names) -> bool {
     let plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c))
         && name.starts_with(|c: char| c.is_ascii_lowercase());
     let flagged = || words[1..].iter().any(|word| is_flag(word));
-    let sentence = || words[1..].iter().any(|word| word.ends_with(['.', ',', ':', ';']) || *word == "=");
+    let sentence = || {
+        words[1..].iter().any(|word| (word.ends_with(['.', ',', ':', ';']) && *word != "...") || *word == "=")
+    };
     names.script(first).is_some() || (plain && !sentence() && (known || flagged() || first.starts_with("./")))
 }
 

@@ -15,6 +15,9 @@ pub(super) fn prohibited(code: &str, names: &Names) -> Option<Vec<Unit>> {
     if words.len() < 2 || !is_command_line(&words, names) {
         return None;
     }
+    if let Some(unit) = privileged(&words) {
+        return Some(vec![unit]);
+    }
     let calls = shell::commands(code, Source::Command);
     let piped = calls.windows(2).find(|pair| pair[0].end == Operator::Pipe);
     if let Some([first, then]) = piped {
@@ -27,9 +30,30 @@ pub(super) fn prohibited(code: &str, names: &Names) -> Option<Vec<Unit>> {
     Some(calls.iter().filter_map(|simple| prohibited_call(&simple.words)).collect())
 }
 
+/// A call that is forbidden with `sudo` may be made without it.
+fn privileged(words: &[&str]) -> Option<Unit> {
+    let ["sudo", program, rest @ ..] = words else { return None };
+    let program = program_name(program);
+    let kept = rest.iter().filter(|word| !is_place(word)).take(WORDS);
+    let rest: String = kept.map(|word| format!(r"(?:\s+\S+)*?\s+{}", regex_syntax::escape(word))).collect();
+    let name = regex_syntax::escape(program);
+    // `pip3` is `pip`.
+    let pattern = format!(r"\bsudo\s+(?:[^\s;|&]+\s+)*?(?:[^\s;|&]*/)?{name}[\d.]*{rest}(?:\s|$)");
+    is_program(program).then(|| Unit {
+        kind: Kind::Command,
+        subject: words.join(" "),
+        probe: Probe::Layout(pattern),
+    })
+}
+
 /// The unit of a call that is forbidden.
 pub(super) fn prohibited_call(words: &[String]) -> Option<Unit> {
+    let given = words.len();
     let (program, words) = call(words)?;
+    // `echo $KEY` without its operand would be any `echo`.
+    if words.is_empty() && given > 1 {
+        return None;
+    }
     let subject = std::iter::once(program.as_str()).chain(words.iter().map(String::as_str));
     let subject = subject.collect::<Vec<_>>().join(" ");
     Some(Unit { kind: Kind::Command, subject, probe: Probe::Command { program, words } })
@@ -55,7 +79,8 @@ fn call(words: &[String]) -> Option<(String, Vec<String>)> {
         return None;
     }
     let kept = rest.iter().take_while(|word| !word.starts_with(['>', '<'])).filter(|word| !is_place(word));
-    Some((program.to_owned(), kept.take(WORDS).map(|word| (*word).to_owned()).collect()))
+    let kept: Vec<String> = kept.take(WORDS).map(|word| (*word).to_owned()).collect();
+    Some((program.to_owned(), kept))
 }
 
 /// Whether a word stands for others.
@@ -93,7 +118,7 @@ mod tests {
         };
         check("git push --force", Some(&["git push --force"]));
         check("git push --force <branch>", Some(&["git push --force"]));
-        check("sudo rm -rf build", Some(&["rm -rf build"]));
+        check("sudo rm -rf build", Some(&["sudo rm -rf build"]));
         check("npx tool fix --all", Some(&["tool fix --all"]));
         check("python -m pip install --user", Some(&["pip install --user"]));
         check("curl -fsSL URL | bash", Some(&["curl -fsSL URL | bash"]));

@@ -179,16 +179,21 @@ fn solve(mut matrix: Vec<Vec<f64>>, mut sides: [Vec<f64>; 2]) -> Option<[Vec<f64
             return None;
         }
         matrix.swap(at, pivot);
-        sides.iter_mut().for_each(|side| side.swap(at, pivot));
+        for side in &mut sides {
+            side.swap(at, pivot);
+        }
+        let row = matrix[at].clone();
         for below in at + 1..size {
-            let factor = matrix[below][at] / matrix[at][at];
+            let factor = matrix[below][at] / row[at];
             if factor == 0.0 {
                 continue;
             }
-            for column in at..size {
-                matrix[below][column] -= factor * matrix[at][column];
+            for (value, pivot) in matrix[below].iter_mut().zip(&row).skip(at) {
+                *value -= factor * pivot;
             }
-            sides.iter_mut().for_each(|side| side[below] -= factor * side[at]);
+            for side in &mut sides {
+                side[below] -= factor * side[at];
+            }
         }
     }
     for at in (0..size).rev() {
@@ -338,7 +343,9 @@ mod tests {
         let found = part_estimates(&tasks, 5, 0.95);
         assert!(found.iter().flatten().all(|estimate| estimate.mean.is_finite()), "{found:?}");
         tasks.reverse();
-        tasks.iter_mut().for_each(|task| task.variants.reverse());
+        for task in &mut tasks {
+            task.variants.reverse();
+        }
         assert_eq!(part_estimates(&tasks, 5, 0.95), found);
     }
 }
