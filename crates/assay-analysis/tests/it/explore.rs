@@ -36,6 +36,7 @@ fn provision(task: &str, condition: &str, bodies: &[usize]) -> PlannedProvision 
         task: task.into(),
         condition: condition.into(),
         skills: bodies.iter().map(skill).collect(),
+        known: None,
     }
 }
 
