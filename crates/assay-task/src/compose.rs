@@ -379,7 +379,7 @@ impl ServiceReader {
                 "network_mode" => match self.known(key, value).as_deref() {
                     Some("none") if !self.has_others => self.found.no_network = true,
                     Some("bridge" | "default") if !self.has_others => {
-                        self.found.own_network = Some("network_mode")
+                        self.found.own_network = Some("network_mode");
                     }
                     Some("" | "host") | None => {}
                     Some(other) => self.refuse(&format!("`network_mode: {other}`")),

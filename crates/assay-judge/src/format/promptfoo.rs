@@ -5,6 +5,8 @@
 //! resolved is refused or left out by name, with its line; nothing of it becomes text.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -241,13 +243,12 @@ impl ConfigText<'_> {
                     return values.collect::<Result<serde_json::Map<_, _>, _>>().map(Value::Object);
                 };
                 let target = reference.as_str().and_then(|path| root.pointer(path.strip_prefix('#')?));
-                match target.filter(|_| depth > 0) {
-                    Some(target) => self.dereferenced(target, root, depth - 1),
-                    None => {
-                        let part = reference.as_str().unwrap_or("$ref");
-                        let reason = format!("`$ref` refers to {reference}, which is not in this file");
-                        Err(self.refused(part, &reason))
-                    }
+                if let Some(target) = target.filter(|_| depth > 0) {
+                    self.dereferenced(target, root, depth - 1)
+                } else {
+                    let part = reference.as_str().unwrap_or("$ref");
+                    let reason = format!("`$ref` refers to {reference}, which is not in this file");
+                    Err(self.refused(part, &reason))
                 }
             }
             other => Ok(other.clone()),
@@ -343,7 +344,7 @@ impl ConfigText<'_> {
             return Ok((text.to_owned(), 0));
         }
         let content = self.resolved_at(text, path)?;
-        if !path.ends_with(".txt") {
+        if Path::new(path).extension() != Some(OsStr::new("txt")) {
             return Ok((content, 0));
         }
         let mut prompts = content.split(PROMPT_DELIMITER).map(str::trim).filter(|prompt| !prompt.is_empty());

@@ -138,7 +138,7 @@ pub fn read(text: &str, name: &str, file_text: &dyn Fn(&str) -> Option<String>) 
     let context = match &file.judge.prompt_template {
         None => None,
         Some(path) => {
-            let template = file_text(path).filter(|_| path.ends_with(".txt") || path.ends_with(".md"));
+            let template = file_text(path).filter(|_| [".txt", ".md"].iter().any(|end| path.ends_with(end)));
             let template = template.filter(|text| text.contains(PLACEHOLDER)).ok_or_else(|| {
                 let message = format!(
                     "`prompt_template` refers to {path:?}, which is no .txt or .md file with `{PLACEHOLDER}` beside this one"

@@ -20,6 +20,9 @@ const PARTS: usize = 3;
 const TOML_CAP: u64 = 1 << 20;
 const SKILL_CAP: u64 = 8 << 20;
 
+/// Longest label that is kept, in characters.
+const LABEL: usize = 200;
+
 /// Most skills of a task that are read.
 const SKILLS: usize = 500;
 
@@ -133,7 +136,7 @@ fn body_tokens(folder: &Path, place: &Path) -> Option<usize> {
 fn facts(table: &toml::Table) -> TaskFacts {
     let metadata = table.get("metadata");
     let text = |value: Option<&toml::Value>| {
-        let text: String = value?.as_str()?.trim().chars().take(super::trial::NAME).collect();
+        let text: String = value?.as_str()?.trim().chars().take(LABEL).collect();
         (!text.is_empty()).then_some(text)
     };
     let label = |key: &str| text(metadata.and_then(|metadata| metadata.get(key)));

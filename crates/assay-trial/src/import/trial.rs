@@ -15,7 +15,7 @@ use super::times::Time;
 use crate::run::verifier::Reward;
 
 /// A task's or an agent's name is cut here.
-pub(super) const NAME: usize = 200;
+const NAME: usize = 200;
 
 /// A reason is cut here.
 const REASON: usize = 300;

@@ -51,6 +51,7 @@ mod hosts;
 mod identity;
 mod import_benchmark;
 mod import_bombs;
+mod import_facts;
 mod import_table;
 mod init;
 mod interrupted;
