@@ -100,6 +100,7 @@ pub fn export(
                     files: Vec::new(),
                     rubric: Ok(task.rubric.clone()),
                     left_out: Vec::new(),
+                    notes: Vec::new(),
                 };
                 let text = waza::write(&own, &task.rubric)
                     .map_err(|reason| ExportError::Rubric { task: task.name.clone(), reason })?;

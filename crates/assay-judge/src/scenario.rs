@@ -83,4 +83,6 @@ fn name_uniquely(scenarios: &mut [Scenario]) {
 }
 
 #[cfg(test)]
+mod feature_tests;
+#[cfg(test)]
 mod tests;

@@ -88,8 +88,8 @@ pub use review::{
 };
 pub use role::{ConditionRole, PrimaryCandidate, Treatment, default_primary};
 pub use run::{
-    Cell, ConditionSettings, Exclusion, NEEDS_NETWORK, PlannedAgent, PlannedProvision, PlannedSkill,
-    PlannedTask, Reuse, ReusedTrials, RunFolder, Stopping, is_run_name,
+    Cell, ConditionSettings, Exclusion, KnownSkills, NEEDS_NETWORK, PlannedAgent, PlannedProvision,
+    PlannedSkill, PlannedTask, Reuse, ReusedTrials, RunFolder, Stopping, is_run_name,
 };
 pub use run_question::{EarlierKind, EarlierRun, QuestionPart, RunQuestion};
 pub use runs::{RunSummary, SOURCE};

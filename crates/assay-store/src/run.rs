@@ -232,6 +232,32 @@ pub struct PlannedProvision {
     pub condition: String,
     /// In order.
     pub skills: Vec<PlannedSkill>,
+    /// What an import knows of the skills where it does not have the skills themselves; unset in plans of trials that
+    /// assay executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<KnownSkills>,
+}
+
+/// What is known of skills that are not there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownSkills {
+    /// How many there were; `None` if unknown.
+    pub number: Option<usize>,
+    /// Tokens of their bodies together, as their source counts them; `None` if unknown.
+    pub body_tokens: Option<usize>,
+}
+
+impl PlannedProvision {
+    /// How many skills are provided; `None` if unknown.
+    pub fn number(&self) -> Option<usize> {
+        self.known.map_or(Some(self.skills.len()), |known| known.number)
+    }
+
+    /// Tokens of the bodies of the provided skills together; `None` if unknown.
+    pub fn body_tokens(&self) -> Option<usize> {
+        let sum = || self.skills.iter().map(|skill| skill.body_tokens).sum();
+        self.known.map_or_else(|| Some(sum()), |known| known.body_tokens)
+    }
 }
 
 /// A provided skill.

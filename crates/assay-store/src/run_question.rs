@@ -216,9 +216,9 @@ fn trials_of<'a>(
     }
 }
 
-/// The skills of a condition. Older plans name only those of the library.
+/// The skills of a condition. Older plans name only those of the library, and those of imports only all of them.
 fn skills_of(run: &RunFolder, condition: &str) -> BTreeMap<String, String> {
-    if run.provisions.is_empty() {
+    if run.provisions.iter().all(|provision| provision.known.is_some()) {
         return run.skills.clone();
     }
     let own = run.provisions.iter().filter(|provision| provision.condition == condition);

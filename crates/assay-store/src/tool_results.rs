@@ -94,6 +94,14 @@ pub struct ResultAttempt {
     pub case: String,
     /// Cases that share something and are not independent.
     pub cluster: Option<String>,
+    /// The category of the case.
+    pub category: Option<String>,
+    /// The difficulty of the case.
+    pub difficulty: Option<String>,
+    /// How many skills the agent had; `None` if unknown.
+    pub skills: Option<usize>,
+    /// Tokens of their bodies together; `None` if unknown.
+    pub skill_tokens: Option<usize>,
     /// How it ended.
     pub end: AttemptEnd,
     /// The score that the tool counts, whatever the end; `None` if it counts none.

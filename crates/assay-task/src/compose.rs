@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::config::Healthcheck;
 
+mod combine;
 #[cfg(test)]
 mod tests;
 
@@ -78,6 +79,10 @@ pub struct Service {
     pub healthcheck: Option<Healthcheck>,
     /// `network_mode: none`.
     pub no_network: bool,
+    /// `network_mode` or `networks`, if it has one of its own: Harbor restricts such a network never. Of `main` only.
+    pub own_network: Option<&'static str>,
+    /// Limits of `main`.
+    pub limits: Limits,
     /// `entrypoint`, in words; `None`: the image's. Always `None` for `main`.
     pub entrypoint: Option<Vec<String>>,
     /// `command`, in words; `None`: the image's. Always `None` for `main`.
@@ -86,6 +91,21 @@ pub struct Service {
     pub aliases: Vec<String>,
     /// `depends_on`: services that start before it, and whether they have to be healthy first.
     pub after: BTreeMap<String, bool>,
+}
+
+/// Limits of the service `main`, as far as the file has values of its own for them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Limits {
+    /// `cpus`.
+    pub cpus: Option<f64>,
+    /// `mem_limit`, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// `deploy.resources.limits.cpus`.
+    pub deploy_cpus: Option<f64>,
+    /// `deploy.resources.limits.memory`, in bytes.
+    pub deploy_memory_bytes: Option<u64>,
+    /// The lines of what `main` states, by key.
+    lines: BTreeMap<&'static str, usize>,
 }
 
 /// Keys of a service that have no effect on assay's container.
@@ -139,7 +159,10 @@ impl Compose {
     pub fn parse(text: &str) -> Self {
         let mut found = Self::default();
         match read(text) {
-            Ok(file) => found.file(&file),
+            Ok(file) => {
+                found.file(&file);
+                found.main.limits.lines = combine::lines_of_main(text);
+            }
             Err(reason) => found.unsupported.push(reason.to_string()),
         }
         found
@@ -328,6 +351,14 @@ impl ServiceReader {
                     self.unsupported
                         .push(format!("`main` has a `{key}` that does more than keep the container running"));
                 }
+                "cpus" if self.is_main() => self.found.limits.cpus = self.processors(key, value),
+                "mem_limit" if self.is_main() => self.found.limits.memory_bytes = self.bytes(key, value),
+                "deploy" if self.is_main() => {
+                    let limit = |key: &str| value.pointer(&format!("/resources/limits/{key}"));
+                    self.found.limits.deploy_cpus = limit("cpus").and_then(|own| self.processors(key, own));
+                    self.found.limits.deploy_memory_bytes =
+                        limit("memory").and_then(|own| self.bytes(key, own));
+                }
                 "ports" if !self.is_main() && !is_empty(value) => self.refuse("published `ports`"),
                 "deploy" if !self.is_main() => {
                     let keys = value.as_object().into_iter().flat_map(Map::keys);
@@ -343,10 +374,13 @@ impl ServiceReader {
                 "networks" | "links" if self.has_others && !is_default_network(value) => {
                     self.refuse(&format!("`{key}`"));
                 }
+                "networks" if self.is_main() && !is_empty(value) => self.found.own_network = Some("networks"),
                 "healthcheck" => self.healthcheck(value),
                 "network_mode" => match self.known(key, value).as_deref() {
                     Some("none") if !self.has_others => self.found.no_network = true,
-                    Some("bridge" | "default") if !self.has_others => {}
+                    Some("bridge" | "default") if !self.has_others => {
+                        self.found.own_network = Some("network_mode");
+                    }
                     Some("" | "host") | None => {}
                     Some(other) => self.refuse(&format!("`network_mode: {other}`")),
                 },
@@ -389,6 +423,35 @@ impl ServiceReader {
         if self.found.image.is_none() && self.found.context.is_none() {
             self.found.context = Some(PathBuf::new());
         }
+    }
+
+    /// A number of processors. The variable that Harbor sets is the number of task.toml.
+    fn processors(&mut self, key: &str, value: &Value) -> Option<f64> {
+        let given = self.own_limit(key, value)?;
+        let number = given.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+        if number.is_none() && given.trim() != "0" {
+            self.refuse(&format!("`{key}` with {given:?} processors"));
+        }
+        number
+    }
+
+    /// A number of bytes, with a unit or without one. The variable that Harbor sets is the number of task.toml.
+    fn bytes(&mut self, key: &str, value: &Value) -> Option<u64> {
+        let given = self.own_limit(key, value)?;
+        let bytes = combine::bytes(&given);
+        if bytes.is_none() {
+            self.refuse(&format!("`{key}` with {given:?} of memory"));
+        }
+        bytes.filter(|bytes| *bytes > 0)
+    }
+
+    /// A limit that is no variable of Harbor's.
+    fn own_limit(&mut self, key: &str, value: &Value) -> Option<String> {
+        let raw = text(value);
+        let is_harbors = ["CPUS", "MEMORY"]
+            .iter()
+            .any(|name| raw.contains(&format!("${name}")) || raw.contains(&format!("${{{name}")));
+        if is_harbors || is_empty(value) { None } else { self.known(key, value) }
     }
 
     /// `command` or `entrypoint` of a service that runs a program.

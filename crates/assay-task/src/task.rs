@@ -234,6 +234,20 @@ impl Task {
         Ok(base_images(&decode(&content.bytes).text))
     }
 
+    /// The image that is used instead of a build, as Harbor 0.26 chooses it: beside `docker_image`, the compose file's `image`
+    /// takes precedence; without it, that names what is built, if there is a Dockerfile.
+    pub fn prebuilt_image(&self) -> Option<&str> {
+        let main = self.environment.compose.as_ref().map(|compose| &compose.main);
+        let of_compose = main.and_then(|main| main.image.as_deref());
+        match (self.config.environment.docker_image.as_deref(), main) {
+            (Some(named), _) => Some(of_compose.unwrap_or(named)),
+            (None, Some(main)) if main.context.is_none() && self.environment.dockerfile.is_none() => {
+                of_compose
+            }
+            (None, _) => None,
+        }
+    }
+
     /// The scripts outside its folder that grade it, with their paths and content.
     pub(crate) fn shared_scripts(&self) -> impl Iterator<Item = (PathBuf, &[u8])> {
         self.shared.iter().map(|shared| shared.file(&self.root))

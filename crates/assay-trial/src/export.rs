@@ -446,10 +446,11 @@ impl Export {
 }
 
 /// The digests of provided skills by task and condition, separated by spaces. Plans of imported runs
-/// may have none.
+/// do not have them.
 fn digests(run: &RunFolder) -> BTreeMap<(&str, &str), String> {
     run.provisions
         .iter()
+        .filter(|provided| provided.known.is_none())
         .map(|provided| {
             let digests: Vec<&str> = provided.skills.iter().map(|skill| skill.digest.as_str()).collect();
             ((provided.task.as_str(), provided.condition.as_str()), digests.join(" "))

@@ -178,6 +178,8 @@ struct Parts<'a> {
     provisions: BTreeMap<(&'a str, &'a str), &'a PlannedProvision>,
     /// What belongs to each task.
     curated: BTreeMap<&'a str, &'a PlannedProvision>,
+    /// Whether the trials were executed elsewhere, so that skills may be unknown.
+    is_imported: bool,
 }
 
 impl<'a> Parts<'a> {
@@ -193,13 +195,12 @@ impl<'a> Parts<'a> {
                 .filter(|planned| run.role_of(&planned.condition) == ConditionRole::Curated)
                 .map(|planned| (planned.task.as_str(), planned))
                 .collect(),
+            is_imported: run.imported.is_some(),
         }
     }
 
     fn part(&self, by: StratumKind, task: &str, condition: &str) -> Option<Part> {
-        let said = |text: Option<&String>| {
-            text.map_or((usize::MAX, NOT_STATED.to_owned()), |text| (0, text.clone()))
-        };
+        let said = |text: Option<&String>| text.map_or_else(unknown, |text| (0, text.clone()));
         match by {
             StratumKind::Domain => Some(said(self.tasks.get(task)?.category.as_ref())),
             StratumKind::Difficulty => {
@@ -207,19 +208,39 @@ impl<'a> Parts<'a> {
                 let known = DIFFICULTIES.iter().position(|known| text.eq_ignore_ascii_case(known));
                 Some((last.max(known.unwrap_or(DIFFICULTIES.len())), text))
             }
-            StratumKind::Skills => Some(match self.provisions.get(&(task, condition))?.skills.len() {
-                0 => (0, "none".to_owned()),
-                1 => (1, "1".to_owned()),
-                2 | 3 => (2, "2 to 3".to_owned()),
-                _ => (3, "4 or more".to_owned()),
-            }),
+            StratumKind::Skills => {
+                let Some(provision) = self.provisions.get(&(task, condition)) else {
+                    return self.imported_unknown();
+                };
+                Some(provision.number().map_or_else(unknown, number))
+            }
             // Not of a task, but of a half of its trials: `by_baseline`.
             StratumKind::Baseline => None,
             StratumKind::Length => {
-                let skills = &self.curated.get(task)?.skills;
-                (!skills.is_empty()).then(|| length(skills.iter().map(|skill| skill.body_tokens).sum()))
+                let Some(provision) = self.curated.get(task) else { return self.imported_unknown() };
+                (provision.number() != Some(0)).then(|| provision.body_tokens().map_or_else(unknown, length))
             }
         }
+    }
+
+    /// The part of a task whose skills an import does not know. Other runs know which tasks have none.
+    fn imported_unknown(&self) -> Option<Part> {
+        self.is_imported.then(unknown)
+    }
+}
+
+/// The part of tasks without a value, after all others.
+fn unknown() -> Part {
+    (usize::MAX, NOT_STATED.to_owned())
+}
+
+/// The part of a number of skills.
+fn number(skills: usize) -> Part {
+    match skills {
+        0 => (0, "none".to_owned()),
+        1 => (1, "1".to_owned()),
+        2 | 3 => (2, "2 to 3".to_owned()),
+        _ => (3, "4 or more".to_owned()),
     }
 }
 

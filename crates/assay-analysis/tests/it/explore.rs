@@ -3,7 +3,7 @@
 use assay_analysis::explore::{NextTrials, Stratum, StratumKind};
 use assay_analysis::{NextStep, Report};
 use assay_stats::PairedTask;
-use assay_store::{Outcome, PlannedProvision, PlannedSkill, Record};
+use assay_store::{KnownSkills, Outcome, PlannedProvision, PlannedSkill, Record};
 use assay_trace::Exposure;
 use assay_usage::Usage;
 use serde_json::json;
@@ -36,6 +36,7 @@ fn provision(task: &str, condition: &str, bodies: &[usize]) -> PlannedProvision 
         task: task.into(),
         condition: condition.into(),
         skills: bodies.iter().map(skill).collect(),
+        known: None,
     }
 }
 
@@ -82,6 +83,34 @@ fn strata_partition_tasks_by_attributes() {
             ("length compact: full on 1", 0.0),
             ("length detailed: full on 1", 0.0),
             ("length comprehensive: full on 1", 0.0),
+        ],
+    );
+}
+
+#[test]
+fn strata_of_imports_count_tasks_whose_skills_are_unknown() {
+    let suite = Suite::new(
+        &["none", "curated"],
+        &[("a", &["FF", "PP"]), ("b", &["FF", "PF"]), ("c", &["PP", "FF"]), ("d", &["FF", "FF"])],
+    )
+    .plan(|run| {
+        run.imported = Some("harbor".into());
+        let known = |task: &str, number, body_tokens| PlannedProvision {
+            known: Some(KnownSkills { number, body_tokens }),
+            ..provision(task, "curated", &[])
+        };
+        run.provisions =
+            vec![known("a", Some(2), Some(600)), known("b", Some(1), None), known("c", Some(0), Some(0))];
+    });
+    check_strata(
+        &suite.report(),
+        &[
+            ("skills none: curated on 1", -1.0),
+            ("skills 1: curated on 1", 0.5),
+            ("skills 2 to 3: curated on 1", 1.0),
+            ("skills not stated: curated on 1", 0.0),
+            ("length standard: curated on 1", 1.0),
+            ("length not stated: curated on 2", 0.25),
         ],
     );
 }

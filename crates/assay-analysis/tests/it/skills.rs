@@ -36,6 +36,7 @@ fn provision(task: &str, condition: &str, skills: &[&str]) -> PlannedProvision {
         task: task.into(),
         condition: condition.into(),
         skills: skills.iter().map(skill).collect(),
+        known: None,
     }
 }
 

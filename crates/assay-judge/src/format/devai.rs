@@ -8,6 +8,18 @@ use crate::rubric::{Item, Rubric};
 /// The name of the set that the requirements become.
 pub const SET: &str = "requirements";
 
+/// The keys that are read, and labels of the task.
+pub(crate) const KEYS: [&str; 8] = [
+    "name",
+    "query",
+    "tags.*",
+    "requirements[].requirement_id",
+    "requirements[].prerequisites",
+    "requirements[].criteria",
+    "requirements[].category",
+    "requirements[].satisfied",
+];
+
 /// A task of DevAI.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {

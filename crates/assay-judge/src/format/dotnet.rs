@@ -9,6 +9,15 @@ use crate::rubric::Rubric;
 /// The name of the set that the sentences become.
 pub const SET: &str = "rubric";
 
+/// The keys that are read, and `setup` and `assertions`, which have notes of their own.
+pub(crate) const KEYS: [&str; 5] = [
+    "scenarios[].name",
+    "scenarios[].prompt",
+    "scenarios[].rubric",
+    "scenarios[].setup.*",
+    "scenarios[].assertions.*",
+];
+
 /// A scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {

@@ -8,6 +8,7 @@ pub mod promptfoo;
 mod promptfoo_template;
 pub mod rewardkit;
 pub mod skill_creator;
+pub(crate) mod source;
 pub mod tessl;
 pub mod waza;
 

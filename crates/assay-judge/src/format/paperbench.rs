@@ -11,6 +11,21 @@ use crate::score::Verdict;
 /// The name of the set that contains the tree.
 pub const SET: &str = "requirements";
 
+/// The keys that are read.
+pub(crate) const KEYS: [&str; 11] = [
+    "id",
+    "requirements",
+    "weight",
+    "score",
+    "task_category",
+    "sub_tasks[].id",
+    "sub_tasks[].requirements",
+    "sub_tasks[].weight",
+    "sub_tasks[].score",
+    "sub_tasks[].task_category",
+    "sub_tasks[].sub_tasks",
+];
+
 /// A tree, and its grades.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tree {

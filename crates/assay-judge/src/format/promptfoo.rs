@@ -1,14 +1,18 @@
 //! `promptfooconfig.yaml` with `llm-rubric` assertions. Read only.
 //!
-//! Lists of variables are a matrix, `file://` is a reference to a file, and texts are templates. What
-//! cannot be resolved is refused or left out by name; nothing of it becomes text.
+//! Read as promptfoo 0.121 reads it: lists of variables are a matrix, `file://` and a prompt with the name of a file
+//! are references to files, `$ref` to another part of the configuration, and texts are templates. What cannot be
+//! resolved is refused or left out by name, with its line; nothing of it becomes text.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::promptfoo_template::{Variables, fill_template};
+use super::source::{line_of_key, named_key};
 use super::{FormatError, Ids, yaml};
 use crate::rubric::{Check, Item, Rubric};
 
@@ -19,8 +23,9 @@ pub const SET: &str = "assertions";
 const MATRIX: usize = 1_000;
 
 /// Keys of a configuration that say nothing about tasks and rubrics.
-const ELSEWHERE: [&str; 14] = [
+const ELSEWHERE: [&str; 15] = [
     "$schema",
+    "assertionTemplates",
     "commandLineOptions",
     "description",
     "env",
@@ -69,9 +74,25 @@ struct Entry {
     vars: Value,
     assert: Vec<Assertion>,
     threshold: Option<f64>,
+    options: BTreeMap<String, Value>,
     #[serde(flatten)]
     others: BTreeMap<String, Value>,
 }
+
+/// Options of a test that change what is judged before it is judged.
+const CHANGES: [&str; 4] = ["transform", "postprocess", "contextTransform", "transformVars"];
+
+/// Endings of files that a prompt may name without `file://`.
+const PROMPT_FILES: [&str; 14] = [
+    ".cjs", ".csv", ".j2", ".js", ".json", ".jsonl", ".md", ".mjs", ".njk", ".py", ".ts", ".txt", ".yaml",
+    ".yml",
+];
+
+/// What separates the prompts of a text file.
+const PROMPT_DELIMITER: &str = "---";
+
+/// Most references in one another.
+const REFERENCES: usize = 8;
 
 #[derive(Deserialize)]
 struct Assertion {
@@ -92,8 +113,11 @@ struct Assertion {
 /// # Errors
 /// Why it is not one, or what of it cannot be resolved.
 pub fn read(text: &str, file: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Test>, FormatError> {
-    let config: File = yaml(text)?;
     let source = ConfigText { text, file };
+    let document: Value = yaml(text)?;
+    let document = source.dereferenced(&document, &document, REFERENCES)?;
+    let config: File =
+        serde_json::from_value(document).map_err(|error| FormatError::Syntax(error.to_string()))?;
     if config.scenarios.is_some() {
         return Err(source.refused("scenarios", "`scenarios` are not read: write them as `tests`"));
     }
@@ -108,11 +132,13 @@ pub fn read(text: &str, file: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Tes
     };
     let (prompt, mut notes) = source.prompt(config.prompts.as_ref())?;
     let unread = |others: &BTreeMap<String, Value>| -> Vec<String> {
-        others.keys().filter(|key| !ELSEWHERE.contains(&key.as_str())).map(|key| format!("`{key}`")).collect()
+        let others = others.keys().filter(|key| !ELSEWHERE.contains(&key.as_str()));
+        others.map(|key| named_key(text, key)).collect()
     };
-    let keys = unread(&config.others);
-    if !keys.is_empty() {
-        notes.push(format!("keys that are not read: {}", keys.join(", ")));
+    for (what, keys) in [("", unread(&config.others)), (" of `defaultTest`", unread(&default.others))] {
+        if !keys.is_empty() {
+            notes.push(format!("keys{what} that are not read: {}", keys.join(", ")));
+        }
     }
     let mut found = Vec::new();
     for (number, value) in tests.iter().enumerate() {
@@ -123,10 +149,15 @@ pub fn read(text: &str, file: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Tes
             notes.push(format!("keys of the test that are not read: {}", own.join(", ")));
         }
         if let Some(threshold) = entry.threshold.or(default.threshold) {
-            notes.push(format!("`threshold: {threshold}` of the test is not used: the score is the mean"));
+            let at = source.at_key("threshold");
+            notes
+                .push(format!("{at}`threshold: {threshold}` of the test is not used: the score is the mean"));
         }
+        let options = TestOptions::of(&source, &[&default, &entry])?;
+        notes.extend(options.note(&source));
         let name = entry.description.clone().unwrap_or_else(|| format!("test {}", number + 1));
-        let rows = source.matrix(&[&default.vars, &entry.vars])?;
+        let rows = source.matrix(&[&default.vars, &entry.vars], options.keeps_lists)?;
+        let prompt = prompt.as_ref().map(|prompt| format!("{}{prompt}{}", options.prefix, options.suffix));
         let is_matrix = rows.len() > 1;
         for (row, label) in rows {
             let name = if is_matrix { format!("{name} {label}") } else { name.clone() };
@@ -134,6 +165,49 @@ pub fn read(text: &str, file: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Tes
         }
     }
     Ok(found)
+}
+
+/// The options of a test that are read.
+#[derive(Default)]
+struct TestOptions {
+    /// Text before and after the prompt.
+    prefix: String,
+    suffix: String,
+    /// Whether lists of variables are values and no matrix.
+    keeps_lists: bool,
+    /// The others.
+    unread: Vec<String>,
+}
+
+impl TestOptions {
+    /// Those of a test, which replace those of all tests.
+    fn of(source: &ConfigText<'_>, entries: &[&Entry]) -> Result<Self, FormatError> {
+        let mut options = Self::default();
+        for (key, value) in entries.iter().flat_map(|entry| &entry.options) {
+            let text = || match value {
+                Value::String(text) => source.resolved(text),
+                _ => Err(source.refused(key, &format!("`{key}` is no text"))),
+            };
+            match key.as_str() {
+                "prefix" => options.prefix = text()?,
+                "suffix" => options.suffix = text()?,
+                "disableVarExpansion" => options.keeps_lists = value == &Value::Bool(true),
+                change if CHANGES.contains(&change) => {
+                    let message =
+                        format!("`{key}` changes what is judged, which is not done here: remove it");
+                    return Err(source.refused(key, &message));
+                }
+                _ => options.unread.push(key.clone()),
+            }
+        }
+        options.unread.dedup();
+        Ok(options)
+    }
+
+    fn note(&self, source: &ConfigText<'_>) -> Option<String> {
+        let keys: Vec<String> = self.unread.iter().map(|key| named_key(source.text, key)).collect();
+        (!keys.is_empty()).then(|| format!("options of the test that are not read: {}", keys.join(", ")))
+    }
 }
 
 /// The text of a configuration, for the lines of what is refused, and the files beside it.
@@ -147,6 +221,38 @@ impl ConfigText<'_> {
     fn line(&self, part: &str) -> String {
         let at = self.text.lines().position(|line| line.contains(part));
         at.map_or_else(String::new, |at| format!("line {}: ", at + 1))
+    }
+
+    /// The line of a key.
+    fn at_key(&self, key: &str) -> String {
+        line_of_key(self.text, key).map_or_else(String::new, |line| format!("line {line}: "))
+    }
+
+    /// A value with `$ref` replaced by the part of the configuration that it refers to.
+    fn dereferenced(&self, value: &Value, root: &Value, depth: usize) -> Result<Value, FormatError> {
+        match value {
+            Value::Array(list) => {
+                let list = list.iter().map(|value| self.dereferenced(value, root, depth));
+                list.collect::<Result<Vec<_>, _>>().map(Value::Array)
+            }
+            Value::Object(table) => {
+                let Some(reference) = table.get("$ref") else {
+                    let values = table
+                        .iter()
+                        .map(|(key, value)| Ok((key.clone(), self.dereferenced(value, root, depth)?)));
+                    return values.collect::<Result<serde_json::Map<_, _>, _>>().map(Value::Object);
+                };
+                let target = reference.as_str().and_then(|path| root.pointer(path.strip_prefix('#')?));
+                if let Some(target) = target.filter(|_| depth > 0) {
+                    self.dereferenced(target, root, depth - 1)
+                } else {
+                    let part = reference.as_str().unwrap_or("$ref");
+                    let reason = format!("`$ref` refers to {reference}, which is not in this file");
+                    Err(self.refused(part, &reason))
+                }
+            }
+            other => Ok(other.clone()),
+        }
     }
 
     fn refused(&self, part: &str, reason: &str) -> FormatError {
@@ -174,11 +280,22 @@ impl ConfigText<'_> {
 
     /// A text, or that of the file to which it refers.
     fn resolved(&self, text: &str) -> Result<String, FormatError> {
-        let Some(path) = text.strip_prefix("file://") else { return Ok(text.to_owned()) };
+        match text.strip_prefix("file://") {
+            Some(path) => self.resolved_at(text, path),
+            None => Ok(text.to_owned()),
+        }
+    }
+
+    /// The text of a file, which `text` refers to.
+    fn resolved_at(&self, text: &str, path: &str) -> Result<String, FormatError> {
         let is_text = [".txt", ".md", ".markdown", ".j2", ".njk"].iter().any(|end| path.ends_with(end));
         let content = (self.file)(path).filter(|_| is_text);
         content.map(|content| content.trim_end().to_owned()).ok_or_else(|| {
-            let why = if is_text { "which cannot be read" } else { "which is no text file" };
+            let why = if is_text {
+                "which is not below the folder of the configuration, or cannot be read"
+            } else {
+                "which is no text file"
+            };
             self.refused(text, &format!("{text:?} refers to a file, {why}"))
         })
     }
@@ -201,26 +318,53 @@ impl ConfigText<'_> {
             }
             Some(_) => return Err(self.refused("prompts", "the first prompt is no text")),
         };
+        let (text, in_file) = self.prompt_text(text)?;
         let mut notes = Vec::new();
-        if list.len() > 1 {
-            let more = list.len() - 1;
+        let more = list.len() - 1 + in_file;
+        if more > 0 {
             let noun = if more == 1 { "prompt is" } else { "prompts are" };
             notes.push(format!(
                 "{}the first prompt is used; {more} other {noun} left out",
                 self.line("prompts")
             ));
         }
-        Ok((Some(self.resolved(text)?), notes))
+        Ok((Some(text), notes))
+    }
+
+    /// The text of a prompt, or that of the file which it names with or without `file://`, and how many other prompts the
+    /// file has.
+    fn prompt_text(&self, text: &str) -> Result<(String, usize), FormatError> {
+        let path = text.strip_prefix("file://").unwrap_or(text);
+        let is_name = !text.contains(['\n', '{']) && PROMPT_FILES.iter().any(|end| text.ends_with(end));
+        if path == text && !is_name {
+            return Ok((text.to_owned(), 0));
+        }
+        // Text that ends like a file's name is one, as the tool has it; a sentence may end so as well.
+        if path == text && text.contains(char::is_whitespace) && (self.file)(path).is_none() {
+            return Ok((text.to_owned(), 0));
+        }
+        let content = self.resolved_at(text, path)?;
+        if Path::new(path).extension() != Some(OsStr::new("txt")) {
+            return Ok((content, 0));
+        }
+        let mut prompts = content.split(PROMPT_DELIMITER).map(str::trim).filter(|prompt| !prompt.is_empty());
+        let first = prompts.next().unwrap_or_default().to_owned();
+        Ok((first, prompts.count()))
     }
 
     /// Every combination of the values of variables, with words that name it.
-    fn matrix(&self, tables: &[&Value]) -> Result<Vec<(Variables, String)>, FormatError> {
+    fn matrix(&self, tables: &[&Value], keeps_lists: bool) -> Result<Vec<(Variables, String)>, FormatError> {
         let mut values: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for table in tables {
             match table {
                 Value::Null => {}
                 Value::Object(table) => {
                     for (name, value) in table {
+                        if keeps_lists && value.is_array() {
+                            let reason =
+                                format!("the variable `{name}` is a list, which no text is made of here");
+                            return Err(self.refused(name, &reason));
+                        }
                         values.insert(name, self.variable(name, value)?);
                     }
                 }
@@ -274,7 +418,7 @@ impl ConfigText<'_> {
             match self.item(&mut ids, assertion, variables)? {
                 Ok(item) => {
                     items.push(item);
-                    notes.extend(unused(assertion));
+                    notes.extend(self.unused(assertion));
                 }
                 Err(what) => left_out.push(what),
             }
@@ -312,6 +456,9 @@ impl ConfigText<'_> {
         if weight.is_some_and(|weight| weight <= 0.0) {
             return Ok(Err(format!("{kind} with weight 0")));
         }
+        if let Some(key) = CHANGES.iter().find(|key| assertion.others.contains_key(**key)) {
+            return Ok(Err(format!("{kind} with {}", named_key(self.text, key))));
+        }
         let (what, negated) = match kind.strip_prefix("not-") {
             Some(kind) => (kind, true),
             None => (kind.as_str(), false),
@@ -348,17 +495,19 @@ impl ConfigText<'_> {
         let id = ids.unique(&name.clone().unwrap_or_else(|| super::first_words(&text)));
         Ok(Ok(Item { name, negated, check, ..Item::new(id, text.trim(), weight.unwrap_or(1.0)) }))
     }
-}
 
-/// What is not used of an assertion that became an item.
-fn unused(assertion: &Assertion) -> Vec<String> {
-    let kind = &assertion.kind;
-    let threshold = assertion.threshold.map(|threshold| {
-        format!("`threshold: {threshold}` of `{kind}` is not used: its score counts as it is")
-    });
-    let keys: Vec<String> = assertion.others.keys().map(|key| format!("`{key}`")).collect();
-    let keys = (!keys.is_empty()).then(|| format!("keys of `{kind}` that are not read: {}", keys.join(", ")));
-    threshold.into_iter().chain(keys).collect()
+    /// What is not used of an assertion that became an item.
+    fn unused(&self, assertion: &Assertion) -> Vec<String> {
+        let kind = &assertion.kind;
+        let threshold = assertion.threshold.map(|threshold| {
+            let at = self.at_key("threshold");
+            format!("{at}`threshold: {threshold}` of `{kind}` is not used: its score counts as it is")
+        });
+        let keys: Vec<String> = assertion.others.keys().map(|key| named_key(self.text, key)).collect();
+        let keys =
+            (!keys.is_empty()).then(|| format!("keys of `{kind}` that are not read: {}", keys.join(", ")));
+        threshold.into_iter().chain(keys).collect()
+    }
 }
 
 #[cfg(test)]
@@ -457,7 +606,8 @@ providers: [p]
 derivedMetrics: []
 tests:
   - threshold: 0.5
-    options: {transform: x}
+    options: {rubricPrompt: x}
+    weight: 3
     assert:
       - {type: llm-rubric, value: Kind, threshold: 0.8, provider: q}
       - {type: contains, value: Rayleigh}
@@ -471,7 +621,8 @@ tests:
         for part in [
             "2 other prompts are left out",
             "keys that are not read: `derivedMetrics`",
-            "keys of the test that are not read: `options`",
+            "keys of the test that are not read: `weight`",
+            "options of the test that are not read: `rubricPrompt` (line 7)",
             "`threshold: 0.5` of the test",
             "`threshold: 0.8` of `llm-rubric`",
             "keys of `llm-rubric` that are not read: `provider`",

@@ -18,6 +18,10 @@ const DEPTH: usize = 4;
 pub(super) fn fill_template(template: &str, variables: &Variables) -> Result<String, FormatError> {
     let mut text = template.to_owned();
     for _ in 0..DEPTH {
+        if text.contains("{#") {
+            let message = format!("{template:?} has a template's comment (`{{# … #}}`): remove it");
+            return Err(FormatError::unusable(message));
+        }
         if !text.contains("{{") && !text.contains("{%") {
             return Ok(text);
         }
@@ -104,5 +108,7 @@ mod tests {
         check("{{ who[0] }}", Err("not filled in"));
         check("{% if who %}x{% endif %}", Err("template tag"));
         check("{{ who", Err("no `}}`"));
+        check("{{ env.KIND }}", Err("not filled in"));
+        check("{# why #}for {{who}}", Err("comment"));
     }
 }

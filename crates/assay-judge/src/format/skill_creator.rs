@@ -14,6 +14,29 @@ use crate::rubric::Rubric;
 /// The name of the set that the expectations become.
 pub const SET: &str = "expectations";
 
+/// The keys that are read.
+pub(crate) const KEYS: [&str; 19] = [
+    "skill_name",
+    "evals[].id",
+    "evals[].name",
+    "evals[].prompt",
+    "evals[].query",
+    "evals[].task",
+    "evals[].input",
+    "evals[].expected_output",
+    "evals[].files",
+    "evals[].expectations[].text",
+    "evals[].expectations[].description",
+    "evals[].expectations[].assertion",
+    "evals[].expectations[].expectation",
+    "evals[].expectations[].name",
+    "evals[].assertions[].text",
+    "evals[].assertions[].description",
+    "evals[].assertions[].assertion",
+    "evals[].assertions[].expectation",
+    "evals[].assertions[].name",
+];
+
 /// One evaluation of an `evals.json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Eval {

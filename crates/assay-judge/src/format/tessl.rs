@@ -17,6 +17,21 @@ use crate::rubric::{Item, Rubric};
 /// The name of the set that a `criteria.json` becomes.
 pub const SET: &str = "criteria";
 
+/// The keys that are read.
+pub(crate) const KEYS: [&str; 11] = [
+    "context",
+    "name",
+    "type",
+    "total",
+    "checklist[].name",
+    "checklist[].max_score",
+    "checklist[].description",
+    "criteria[].id",
+    "criteria[].name",
+    "criteria[].weight",
+    "criteria[].description",
+];
+
 /// The sum that the format prescribes.
 const TOTAL: f64 = 100.0;
 

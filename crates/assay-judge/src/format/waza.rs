@@ -9,11 +9,69 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::source::{at_line, line_of_key};
 use super::{FormatError, Id, Ids, OneOrMany, yaml};
 use crate::rubric::{Check, Item, Rubric};
 
 /// The name of the set that the graders become.
 pub const SET: &str = "graders";
+
+/// The keys of a task that are read, its labels, and the settings of graders, which are checked by kind.
+pub(crate) const KEYS: [&str; 19] = [
+    "id",
+    "name",
+    "description",
+    "tags.*",
+    "prompt",
+    "inputs.prompt",
+    "inputs.files[].path",
+    "inputs.files[].content",
+    "expected.output_contains",
+    "expected.output_contains_any",
+    "expected.output_not_contains",
+    "graders[].type",
+    "graders[].name",
+    "graders[].weight",
+    "graders[].config.*",
+    "validators[].type",
+    "validators[].name",
+    "validators[].weight",
+    "validators[].config.*",
+];
+
+/// The keys of an evaluation that are read, and those that say nothing about tasks and rubrics.
+pub(crate) const EVALUATION_KEYS: [&str; 30] = [
+    "skill",
+    "name",
+    "description",
+    "version",
+    "config.*",
+    "model",
+    "inputs.*",
+    "graders[].type",
+    "graders[].name",
+    "graders[].weight",
+    "graders[].config.*",
+    "tasks[].id",
+    "tasks[].name",
+    "tasks[].description",
+    "tasks[].tags.*",
+    "tasks[].prompt",
+    "tasks[].inputs.prompt",
+    "tasks[].inputs.files[].path",
+    "tasks[].inputs.files[].content",
+    "tasks[].expected.output_contains",
+    "tasks[].expected.output_contains_any",
+    "tasks[].expected.output_not_contains",
+    "tasks[].graders[].type",
+    "tasks[].graders[].name",
+    "tasks[].graders[].weight",
+    "tasks[].graders[].config.*",
+    "tasks[].validators[].type",
+    "tasks[].validators[].name",
+    "tasks[].validators[].weight",
+    "tasks[].validators[].config.*",
+];
 
 /// An `eval.yaml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +83,8 @@ pub struct Evaluation {
     /// Tasks in the file itself.
     pub tasks: Vec<Task>,
     graders: Vec<Criterion>,
+    /// Values of `{{ .Vars.NAME }}`, of which prompts are made.
+    variables: BTreeMap<String, String>,
 }
 
 /// A task.
@@ -42,11 +102,16 @@ pub struct Task {
     pub rubric: Result<Rubric, FormatError>,
     /// Graders that were left out, by kind.
     pub left_out: Vec<String>,
+    /// Settings of graders that are not used.
+    pub notes: Vec<String>,
 }
 
 #[derive(Deserialize)]
 struct EvaluationFile {
     skill: Option<String>,
+    #[serde(default)]
+    inputs: BTreeMap<String, Value>,
+    tasks_from: Option<Value>,
     #[serde(default)]
     tasks: Vec<TaskEntry>,
     #[serde(default)]
@@ -112,8 +177,19 @@ struct Expected {
 /// Why it is not one.
 pub fn read(text: &str) -> Result<Evaluation, FormatError> {
     let file: EvaluationFile = yaml(text)?;
-    let mut evaluation =
-        Evaluation { skill: file.skill, files: Vec::new(), tasks: Vec::new(), graders: file.graders };
+    if file.tasks_from.is_some() {
+        let message = "`tasks_from` refers to rows of a file, which are not read: write them as `tasks`";
+        return Err(FormatError::unusable(at_line(line_of_key(text, "tasks_from"), message)));
+    }
+    let plain = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let variables =
+        file.inputs.iter().filter_map(|(name, value)| Some((name.clone(), plain(value)?))).collect();
+    let (skill, graders) = (file.skill, file.graders);
+    let mut evaluation = Evaluation { skill, files: Vec::new(), tasks: Vec::new(), graders, variables };
     for entry in file.tasks {
         match entry {
             TaskEntry::Pattern(pattern) => evaluation.files.push(pattern),
@@ -143,22 +219,44 @@ impl Evaluation {
             }
             None => {}
         }
-        let mut left_out = Vec::new();
+        let (mut left_out, mut notes, mut fault) = (Vec::new(), Vec::new(), None);
         for grader in self.graders.iter().chain(&file.graders) {
             let prompt = ["prompt", "criteria", "rubric"]
                 .iter()
                 .find_map(|key| grader.config.get(*key).and_then(Value::as_str));
             let name = grader.name.as_deref().unwrap_or(&grader.kind);
+            let is_pair = grader.config.get("mode").and_then(Value::as_str) == Some("pairwise");
             match prompt {
+                Some(_) if is_pair => left_out.push(format!("{name} ({}, `mode: pairwise`)", grader.kind)),
                 Some(text) if ["prompt", "llm", "llm_judge", "rubric"].contains(&grader.kind.as_str()) => {
                     let points = grader.weight.unwrap_or(1.0);
-                    let item = Item::new(ids.unique(name), text.trim(), points);
+                    let text = match self.filled(text.trim()) {
+                        Ok(text) => text,
+                        Err(reason) => {
+                            fault.get_or_insert(reason);
+                            continue;
+                        }
+                    };
+                    let item = Item::new(ids.unique(name), text, points);
                     items.push(Item { name: grader.name.clone(), ..item });
+                    let others = grader.config.keys().filter(|key| !PROMPT_KEYS.contains(&key.as_str()));
+                    let others: Vec<String> = others.map(|key| format!("`{key}`")).collect();
+                    if !others.is_empty() {
+                        notes.push(format!("settings of {name} that are not used: {}", others.join(", ")));
+                    }
                 }
                 _ => left_out.push(format!("{name} ({})", grader.kind)),
             }
         }
-        let rubric = if items.is_empty() {
+        let inputs = file.inputs.unwrap_or_default();
+        let prompt = inputs.prompt.or(file.prompt).unwrap_or_default();
+        let prompt = self.filled(&prompt).unwrap_or_else(|reason| {
+            fault.get_or_insert(reason);
+            String::new()
+        });
+        let rubric = if let Some(reason) = fault {
+            Err(reason)
+        } else if items.is_empty() {
             Err(FormatError::unusable(
                 "it has no requirement that a judge can read: neither `prompt` graders nor expected texts",
             ))
@@ -166,17 +264,44 @@ impl Evaluation {
             let rubric = Rubric::of_items(SET, items);
             rubric.check().map(|()| rubric).map_err(FormatError::from)
         };
-        let inputs = file.inputs.unwrap_or_default();
         Task {
             id: file.id.to_string(),
             name: file.name,
-            prompt: inputs.prompt.or(file.prompt).unwrap_or_default(),
+            prompt,
             files: inputs.files.into_iter().map(|file| (file.path, file.content)).collect(),
             rubric,
             left_out,
+            notes,
         }
     }
+
+    /// A text in which `{{ .Vars.NAME }}` is the input of the evaluation.
+    ///
+    /// # Errors
+    /// Another template, or an input that is not a text.
+    fn filled(&self, text: &str) -> Result<String, FormatError> {
+        let (mut filled, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some((before, after)) = rest.split_once("{{") {
+            let inner = after.split_once("}}");
+            let value = inner.and_then(|(inner, _)| {
+                self.variables.get(inner.trim_matches([' ', '-']).strip_prefix(".Vars.")?)
+            });
+            let (Some(value), Some((_, after))) = (value, inner) else {
+                let inner = inner.map_or(after, |(inner, _)| inner);
+                let shown: String = inner.lines().next().unwrap_or_default().chars().take(60).collect();
+                return Err(FormatError::Template(format!("{{{{{shown}}}}}")));
+            };
+            filled.push_str(before);
+            filled.push_str(value);
+            rest = after;
+        }
+        filled.push_str(rest);
+        Ok(filled)
+    }
 }
+
+/// Settings of a grader with a prompt that are read, or say which model decides.
+const PROMPT_KEYS: [&str; 4] = ["prompt", "criteria", "rubric", "model"];
 
 /// The items of texts that the answer must or must not contain.
 fn texts(ids: &mut Ids, expected: &Expected) -> Vec<Item> {

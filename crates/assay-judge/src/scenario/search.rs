@@ -3,12 +3,13 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use assay_fs::read_within;
 use assay_fs::tree::normalize;
+use assay_fs::{read_beneath, read_within};
 use assay_skill::decode;
 
 use super::instruction;
 use super::scenarios::{Infeasible, Input, Refused, Scenario, Scenarios};
+use crate::format::source::{at_line, line_of, reference_in, unread_note};
 use crate::format::{
     Format, FormatError, devai, dotnet, paperbench, promptfoo, rewardkit, skill_creator, tessl, waza,
 };
@@ -16,6 +17,9 @@ use crate::rubric::Rubric;
 
 /// Most bytes of a file that is read.
 const CAP: u64 = 16 << 20;
+
+/// Most bytes of a file to which a rubric refers.
+const REFERENCE_CAP: u64 = 1 << 20;
 
 /// Reads each file below a root that is, or belongs to, a scenario.
 pub(super) fn read(root: &Path, files: &[PathBuf]) -> Scenarios {
@@ -59,6 +63,29 @@ impl New<'_> {
     }
 }
 
+/// The text of a file, and what is said of keys in it that are not read.
+struct SourceText<'t> {
+    text: &'t str,
+    unread: Option<String>,
+}
+
+impl<'t> SourceText<'t> {
+    fn json(text: &'t str, keys: &[&str]) -> Self {
+        let document = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
+        Self { text, unread: unread_note(text, &document, keys) }
+    }
+
+    fn yaml(text: &'t str, keys: &[&str]) -> Self {
+        let document = crate::format::yaml(text).unwrap_or_default();
+        Self { text, unread: unread_note(text, &document, keys) }
+    }
+
+    /// Of a format whose reader names keys itself.
+    fn plain(text: &'t str) -> Self {
+        Self { text, unread: None }
+    }
+}
+
 impl Search<'_> {
     fn read(&mut self, file: &Path) {
         let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -91,6 +118,13 @@ impl Search<'_> {
         Ok(decode(&self.bytes(file)?).text)
     }
 
+    /// The text of a file that another one names, below the folder of that one. No link is followed.
+    fn text_beside(&self, folder: &Path, path: &str) -> Option<String> {
+        let path = normalize(Path::new(path)).filter(|path| path.is_relative())?;
+        let bytes = read_beneath(self.root, &folder.join(path), REFERENCE_CAP).ok()??;
+        Some(decode(&bytes).text)
+    }
+
     fn bytes(&self, file: &Path) -> Result<Vec<u8>, FormatError> {
         let content = read_within(self.root, file, CAP)
             .map_err(|error| FormatError::unusable(format!("cannot read it: {error}")))?;
@@ -108,16 +142,36 @@ impl Search<'_> {
         self.found.refused.push(Refused { path, reason: reason.to_string() });
     }
 
+    /// Adds a scenario, with a note on keys of its file that are not read; refused if a value of it stands for another text.
+    fn add(&mut self, file: &Path, part: Option<&str>, source: &SourceText<'_>, mut scenario: Scenario) {
+        let reference = {
+            let items = scenario.rubric.all().map(|item| item.text.as_str());
+            let mut texts = items.chain(scenario.rubric.context.as_deref());
+            // A scenario's instruction in a file of its own is any text.
+            let prompt = scenario.instruction.as_deref().filter(|text| source.text.contains(text.trim()));
+            prompt.and_then(reference_in).or_else(|| texts.find_map(reference_in)).map(str::to_owned)
+        };
+        if let Some(reference) = reference {
+            let message =
+                format!("{reference:?} is a reference that is not resolved: write the text in its place");
+            let reason = FormatError::unusable(at_line(line_of(source.text, &reference), &message));
+            return self.refuse(file, part, &reason);
+        }
+        scenario.notes.extend(source.unread.clone());
+        self.found.scenarios.push(scenario);
+    }
+
     fn tessl(&mut self, file: &Path) {
         let folder = file.parent().unwrap_or(Path::new(""));
-        match self.tessl_scenario(file, folder) {
-            Ok(scenario) => self.found.scenarios.push(scenario),
+        let read = self.text(file).and_then(|text| Ok((self.tessl_scenario(&text, folder)?, text)));
+        match read {
+            Ok((scenario, text)) => self.add(file, None, &SourceText::json(&text, &tessl::KEYS), scenario),
             Err(reason) => self.refuse(file, None, &reason),
         }
     }
 
-    fn tessl_scenario(&self, file: &Path, folder: &Path) -> Result<Scenario, FormatError> {
-        let (dialect, read) = tessl::read(&self.text(file)?)?;
+    fn tessl_scenario(&self, text: &str, folder: &Path) -> Result<Scenario, FormatError> {
+        let (dialect, read) = tessl::read(text)?;
         let task = folder.join("task.md");
         if !self.root.join(&task).exists() {
             return Err(FormatError::unusable("task.md is not beside it"));
@@ -215,15 +269,17 @@ impl Search<'_> {
     }
 
     fn skill_creator(&mut self, file: &Path) {
-        let (skill, evals) = match self.text(file).and_then(|text| skill_creator::read(&text)) {
+        let read = self.text(file).and_then(|text| Ok((skill_creator::read(&text)?, text)));
+        let ((skill, evals), text) = match read {
             Ok(read) => read,
             Err(reason) => return self.refuse(file, None, &reason),
         };
+        let source = SourceText::json(&text, &skill_creator::KEYS);
         let folder = file.parent().unwrap_or(Path::new(""));
         let group = skill.unwrap_or_else(|| self.group(folder));
         for eval in evals {
             match self.eval(file, folder, &group, &eval) {
-                Ok(scenario) => self.found.scenarios.push(scenario),
+                Ok(scenario) => self.add(file, Some(&eval.id), &source, scenario),
                 Err(reason) => self.refuse(file, Some(&eval.id), &reason),
             }
         }
@@ -281,12 +337,12 @@ impl Search<'_> {
         let has = |key: &str| text.lines().any(|line| line.starts_with(&format!("{key}:")));
         if has("scenarios") {
             match dotnet::read(&text) {
-                Ok(scenarios) => self.dotnet(file, scenarios),
+                Ok(scenarios) => self.dotnet(file, &text, scenarios),
                 Err(reason) => self.refuse(file, None, &reason),
             }
-        } else if has("tasks") || has("graders") {
+        } else if has("tasks") || has("tasks_from") || has("graders") {
             match waza::read(&text) {
-                Ok(evaluation) => self.waza(file, &evaluation),
+                Ok(evaluation) => self.waza(file, &text, &evaluation),
                 Err(reason) => self.refuse(file, None, &reason),
             }
         } else {
@@ -294,7 +350,8 @@ impl Search<'_> {
         }
     }
 
-    fn dotnet(&mut self, file: &Path, scenarios: Vec<dotnet::Scenario>) {
+    fn dotnet(&mut self, file: &Path, text: &str, scenarios: Vec<dotnet::Scenario>) {
+        let source = SourceText::yaml(text, &dotnet::KEYS);
         let group = self.folder_name(file.parent().unwrap_or(Path::new("")));
         for own in scenarios {
             let rubric = match own.rubric {
@@ -304,6 +361,7 @@ impl Search<'_> {
                     continue;
                 }
             };
+            let name = own.name.clone();
             let new = New { path: file, format: Format::Dotnet, group: group.clone(), name: own.name };
             let mut scenario = new.scenario(Some(own.prompt), rubric);
             if own.has_setup {
@@ -312,30 +370,35 @@ impl Search<'_> {
             if own.assertions > 0 {
                 scenario.notes.push(format!("{} assertions are not read", own.assertions));
             }
-            self.found.scenarios.push(scenario);
+            self.add(file, Some(&name), &source, scenario);
         }
     }
 
-    fn waza(&mut self, file: &Path, evaluation: &waza::Evaluation) {
+    fn waza(&mut self, file: &Path, text: &str, evaluation: &waza::Evaluation) {
+        let whole = SourceText::yaml(text, &waza::EVALUATION_KEYS);
         let folder = file.parent().unwrap_or(Path::new(""));
         let group = evaluation.skill.clone().unwrap_or_else(|| self.folder_name(folder));
-        let mut tasks: Vec<(PathBuf, waza::Task)> =
-            evaluation.tasks.iter().map(|task| (file.to_path_buf(), task.clone())).collect();
+        let mut tasks: Vec<(PathBuf, String, waza::Task)> = Vec::new();
+        tasks.extend(evaluation.tasks.iter().map(|task| (file.to_path_buf(), text.to_owned(), task.clone())));
         for pattern in &evaluation.files {
             let matching = self.matching(folder, pattern);
             if matching.is_empty() {
                 self.refuse(file, None, &FormatError::unusable(format!("no file matches {pattern:?}")));
             }
             for path in matching {
-                match self.text(&path).and_then(|text| evaluation.read_task(&text)) {
-                    Ok(task) => tasks.push((path, task)),
+                match self.text(&path).and_then(|text| Ok((evaluation.read_task(&text)?, text))) {
+                    Ok((task, text)) => tasks.push((path, text, task)),
                     Err(reason) => self.refuse(&path, None, &reason),
                 }
             }
         }
-        for (path, task) in tasks {
-            match self.waza_task(&path, folder, &group, &task) {
-                Ok(scenario) => self.found.scenarios.push(scenario),
+        for (path, text, task) in tasks {
+            let own = SourceText::yaml(&text, &waza::KEYS);
+            let unread = if path == file { None } else { own.unread };
+            let notes: Vec<String> = unread.into_iter().chain(whole.unread.clone()).collect();
+            let own = SourceText { text: &text, unread: (!notes.is_empty()).then(|| notes.join("; ")) };
+            match self.waza_task(&path, folder, &group, &task).map_err(|error| error.with_line(&text)) {
+                Ok(scenario) => self.add(&path, Some(&task.id), &own, scenario),
                 Err(reason) => self.refuse(&path, Some(&task.id), &reason),
             }
         }
@@ -367,6 +430,7 @@ impl Search<'_> {
         let new = New { path, format: Format::Waza, group: group.to_owned(), name: task.id.clone() };
         let mut scenario = new.scenario(Some(task.prompt.clone()), rubric);
         scenario.title.clone_from(&task.name);
+        scenario.notes.clone_from(&task.notes);
         let fixtures = folder.join("fixtures");
         for (to, content) in &task.files {
             match content {
@@ -399,15 +463,20 @@ impl Search<'_> {
 
     fn promptfoo(&mut self, file: &Path) {
         let folder = file.parent().unwrap_or(Path::new(""));
-        let beside = |path: &str| self.text(&normalize(&folder.join(path))?).ok();
-        let tests = match self.text(file).and_then(|text| promptfoo::read(&text, &beside)) {
-            Ok(tests) => tests,
+        let read = self.text(file).and_then(|text| {
+            let tests = promptfoo::read(&text, &|path| self.text_beside(folder, path))?;
+            Ok((tests, text))
+        });
+        let (tests, text) = match read {
+            Ok(read) => read,
             Err(reason) => return self.refuse(file, None, &reason),
         };
+        let source = SourceText::plain(&text);
         let group = self.folder_name(file.parent().unwrap_or(Path::new("")));
         for test in tests {
             match test.rubric {
                 Ok(rubric) => {
+                    let name = test.name.clone();
                     let new =
                         New { path: file, format: Format::Promptfoo, group: group.clone(), name: test.name };
                     let mut scenario = new.scenario(test.prompt, rubric);
@@ -417,7 +486,7 @@ impl Search<'_> {
                             .notes
                             .push(format!("assertions that are not read: {}", test.left_out.join(", ")));
                     }
-                    self.found.scenarios.push(scenario);
+                    self.add(file, Some(&name), &source, scenario);
                 }
                 Err(reason) => self.refuse(file, Some(&test.name), &reason),
             }
@@ -432,7 +501,7 @@ impl Search<'_> {
         }
         let folder = file.parent().unwrap_or(Path::new(""));
         let set = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-        match rewardkit::read(&text, set) {
+        match rewardkit::read(&text, set, &|path| self.text_beside(folder, path)) {
             Ok(read) => {
                 let task =
                     folder.ancestors().find(|above| self.root.join(above).join("instruction.md").is_file());
@@ -445,7 +514,7 @@ impl Search<'_> {
                 };
                 let mut scenario = new.scenario(instruction, read.rubric);
                 scenario.notes = read.notes;
-                self.found.scenarios.push(scenario);
+                self.add(file, None, &SourceText::plain(&text), scenario);
             }
             Err(reason) => self.refuse(file, None, &reason),
         }
@@ -463,7 +532,7 @@ impl Search<'_> {
                     let new = New { path: file, format: Format::PaperBench, group: String::new(), name };
                     let mut scenario = new.scenario(None, tree.read.rubric);
                     scenario.recorded = recorded;
-                    self.found.scenarios.push(scenario);
+                    self.add(file, None, &SourceText::json(&text, &paperbench::KEYS), scenario);
                 }
                 Err(reason) => self.refuse(file, None, &reason),
             }
@@ -472,7 +541,8 @@ impl Search<'_> {
                 Ok(task) => {
                     let new =
                         New { path: file, format: Format::DevAi, group: String::new(), name: task.name };
-                    self.found.scenarios.push(new.scenario(Some(task.query), task.read.rubric));
+                    let scenario = new.scenario(Some(task.query), task.read.rubric);
+                    self.add(file, None, &SourceText::json(&text, &devai::KEYS), scenario);
                 }
                 Err(reason) => self.refuse(file, None, &reason),
             }

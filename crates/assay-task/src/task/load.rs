@@ -23,7 +23,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     // TOML does not allow a single carriage return; the format's runner never sees one.
     let text = universal_newlines(&text);
     let Parsed {
-        config,
+        mut config,
         required_skills,
         writable: wished,
         expected,
@@ -45,7 +45,10 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
 
     let context = dir.join(ENVIRONMENT);
     let dockerfile = root.dockerfile(&walk.nodes, &mut diagnostics)?;
-    let compose = root.compose(&walk.nodes, &mut diagnostics)?;
+    let mut compose = root.compose(&walk.nodes, &mut diagnostics)?;
+    if let Some(compose) = &mut compose {
+        compose.combine_limits(&mut config, &text);
+    }
     let followed = dockerfile.as_ref().map(|file| file.followed(&context));
     let inside = beneath(&walk.nodes, ENVIRONMENT);
     let out = left_out(&inside, followed.as_ref());

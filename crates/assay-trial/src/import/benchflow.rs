@@ -2,6 +2,7 @@
 //! and other keys.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use assay_agent::Ended;
 use assay_model::Usage;
@@ -104,6 +105,10 @@ pub(super) fn read_result(result: &Value) -> Result<ForeignTrial, &'static str> 
         late: false,
         steps: Vec::new(),
         skills: BTreeMap::new(),
+        skill_sources: BTreeMap::new(),
+        task_path: text(result.get("task_path")),
+        beside: Arc::default(),
+        skill_tokens: None,
     })
 }
 

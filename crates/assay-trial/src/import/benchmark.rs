@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::condition::named_condition;
 use super::table::{ImportSource, ImportedTable, Read, import_read};
 use super::trial::ForeignOutcome;
-use super::{AnalysisOptions, ImportError, benchflow};
+use super::{AnalysisOptions, ImportError, ImportFact, benchflow};
 
 /// Most levels of lists of results in one another.
 const LEVELS: usize = 4;
@@ -29,6 +29,28 @@ pub enum BenchmarkLayout {
 }
 
 impl BenchmarkLayout {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::SweSkillsBench, Self::SkillsBench, Self::BenchFlow];
+
+    /// The facts of tasks and skills that it can state. The others are unknown after an import.
+    pub fn facts(self) -> &'static [ImportFact] {
+        match self {
+            Self::SweSkillsBench => &[ImportFact::Skills],
+            // With skills it says which folder they were in, not how many.
+            Self::BenchFlow => &[],
+            Self::SkillsBench => &[ImportFact::Category, ImportFact::Difficulty],
+        }
+    }
+
+    /// The command below `assay import` that reads it.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::SweSkillsBench => "jsonl-swe-skills-bench",
+            Self::SkillsBench => "jsonl-skillsbench",
+            Self::BenchFlow => "jsonl-benchflow",
+        }
+    }
+
     /// The name of the program that executed the trials.
     fn origin(self) -> &'static str {
         match self {
@@ -150,6 +172,8 @@ fn swe_skills_bench(report: &Json) -> Cells {
             "condition",
             of_text(Some(if with_skill { ConditionRole::Curated } else { ConditionRole::None }.name())),
         ),
+        // The benchmark gives the one skill that it is about.
+        (ImportFact::Skills.name(), Value::Integer(i64::from(with_skill))),
         ("outcome", of_text(score.is_none().then_some(Outcome::Infrastructure.word()))),
         ("score", of_number(score)),
         ("agent", of_text(Some("claude-code"))),
@@ -192,7 +216,10 @@ fn skillsbench_trial(trial: &Json, agent: Option<&str>) -> Cells {
     // Their leaderboard counts such trials apart as well.
     let lost = trial.get("score_eligible").and_then(Json::as_bool) == Some(false)
         || text(trial.get("infra_failure_type")).is_some();
+    let stated = |fact: ImportFact| (fact.name(), of_text(text(trial.get(fact.name()))));
     Ok(BTreeMap::from([
+        stated(ImportFact::Category),
+        stated(ImportFact::Difficulty),
         ("task", of_text(text(trial.get("task_id")))),
         ("condition", condition(text(trial.get("condition")).ok_or("no `condition`")?)?),
         ("outcome", of_text(lost.then_some(Outcome::Infrastructure.word()))),
@@ -231,9 +258,11 @@ fn rollout(result: &Json) -> Cells {
         }
         None => return Err("no `skill_mode`".to_owned()),
     };
+    let is_bare = mode == of_text(Some(ConditionRole::None.name()));
     let count = |tokens: u64| i64::try_from(tokens).map_or(Value::Null, Value::Integer);
     Ok(BTreeMap::from([
         ("task", of_text(Some(&trial.task))),
+        (ImportFact::Skills.name(), if is_bare { Value::Integer(0) } else { Value::Null }),
         ("condition", mode),
         ("outcome", of_text(Some(outcome.word()))),
         ("score", of_number(score)),

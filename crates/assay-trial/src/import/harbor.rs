@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use assay_agent::Ended;
 use assay_model::Usage;
@@ -19,6 +20,9 @@ use super::times;
 use super::trial::{Exception, ForeignOutcome, ForeignTrial, Origin, number, plain, text};
 use super::walk::TrialFolder;
 use crate::run::verifier::{self, Reward};
+
+/// Most bytes of a path.
+const PATH_CAP: usize = 4096;
 
 /// Reads a trial's folder.
 ///
@@ -94,6 +98,10 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
         late,
         steps: step_records(&own_steps),
         skills,
+        skill_sources: lock.as_ref().map(skill_sources).unwrap_or_default(),
+        task_path: task_path(result, &config),
+        beside: Arc::default(),
+        skill_tokens: None,
     })
 }
 
@@ -232,6 +240,23 @@ fn given(lock: &Value) -> BTreeMap<String, String> {
     skills
         .filter_map(|skill| Some((text(skill.get("name"))?, text(skill.get("digest")).unwrap_or_default())))
         .collect()
+}
+
+/// Where the skills of a trial's lock came from, name to path.
+fn skill_sources(lock: &Value) -> BTreeMap<String, String> {
+    let skills = lock.get("skills").and_then(Value::as_array).into_iter().flatten();
+    skills.filter_map(|skill| Some((text(skill.get("name"))?, path_of(skill.get("source"))?))).collect()
+}
+
+/// The path of the task.
+fn task_path(result: &Value, config: &Value) -> Option<String> {
+    path_of(result.pointer("/task_id/path")).or_else(|| path_of(config.pointer("/task/path")))
+}
+
+/// A path, which is not cut as a name is.
+fn path_of(value: Option<&Value>) -> Option<String> {
+    let path = value?.as_str()?;
+    (!path.is_empty() && path.len() <= PATH_CAP).then(|| path.to_owned())
 }
 
 fn evidence(found: &TrialFolder, result: &Value, config: &Value, locked: bool) -> ConditionEvidence {

@@ -10,6 +10,7 @@ mod condition;
 mod error;
 mod exception;
 mod exported;
+mod facts;
 mod harbor;
 mod harbor_parts;
 mod harbor_steps;
@@ -18,6 +19,7 @@ pub mod results;
 mod roles;
 pub mod rubric_experiment;
 mod table;
+mod tasks_beside;
 mod text;
 mod times;
 mod trial;
@@ -25,6 +27,7 @@ mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use assay_fs::read_beneath;
 use assay_store::{
@@ -37,6 +40,7 @@ use serde_json::{Value, json};
 pub use benchmark::{BenchmarkLayout, benchmark};
 pub use error::ImportError;
 pub use exported::{OUTCOME_RULE, PLAN_COLUMNS, STAGE_COLUMNS};
+pub use facts::{FactCount, ImportFact};
 pub use options::{
     ImportOptionError, name_of_file, name_of_folders, name_of_table, parse_filter, parse_pattern,
     parse_range, parse_role,
@@ -46,6 +50,8 @@ pub use table::{ImportedTable, SkippedRow, TableColumns, TableOptions, table};
 pub use text::count_lines;
 
 use condition::{Inferred, NameContrast, Overrides, UNKNOWN};
+use facts::TaskFacts;
+use tasks_beside::{TaskBeside, TaskSearch};
 use trial::{ForeignOutcome, ForeignTrial, Origin};
 use walk::{TrialFolder, Walk};
 
@@ -91,6 +97,8 @@ pub struct Imported {
     pub by_outcome: BTreeMap<String, usize>,
     /// Unusable files and folders, by reason.
     pub unusable: BTreeMap<String, usize>,
+    /// Of how many tasks each fact is known that reports divide tasks by.
+    pub facts: BTreeMap<&'static str, FactCount>,
     /// Notes for the reader, in sentences.
     pub notes: Vec<String>,
 }
@@ -124,7 +132,8 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
         walk.folder(folder);
     }
     let mut notes = Vec::new();
-    let read = read_all(&mut walk)?;
+    let mut read = read_all(&mut walk)?;
+    find_tasks(&mut read);
     let unusable = walk.unusable;
     if read.is_empty() {
         return Err(ImportError::Nothing { folders: folders.to_vec(), unusable });
@@ -157,6 +166,7 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
         by_condition,
         by_outcome,
         unusable,
+        facts: facts::count_facts(&run.tasks, &run.provisions, &run.cells, run.conditions.first()),
         notes,
     };
     let origin = serde_json::to_value(&imported).unwrap_or_default();
@@ -167,6 +177,37 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
     imported.run = begun.run;
     Ok(imported)
 }
+
+/// Reads what the folders of tasks beside the jobs say of them, each once.
+fn find_tasks(read: &mut [(TrialFolder, ForeignTrial)]) {
+    let mut found_tasks: BTreeMap<(PathBuf, String, Option<String>), Arc<TaskBeside>> = BTreeMap::new();
+    let mut found_skills: BTreeMap<(PathBuf, String), Option<usize>> = BTreeMap::new();
+    for (found, trial) in read {
+        let job = found.folder.parent().unwrap_or(&found.folder).to_owned();
+        let search = TaskSearch {
+            trial: &found.folder,
+            root: &found.root,
+            name: &trial.task,
+            path: trial.task_path.as_deref(),
+        };
+        trial.beside = match search.find_copy() {
+            Some(copy) => Arc::new(copy),
+            None => {
+                let key = (job.clone(), trial.task.clone(), trial.task_path.clone());
+                let first = || Arc::new(search.find_beside().unwrap_or_default());
+                found_tasks.entry(key).or_insert_with(first).clone()
+            }
+        };
+        let mut tokens_of = |name: &String| {
+            let source = trial.skill_sources.get(name)?;
+            let first = || search.find_skill(source);
+            *found_skills.entry((job.clone(), source.clone())).or_insert_with(first)
+        };
+        let of_sources: Option<usize> = trial.skills.keys().map(&mut tokens_of).sum();
+        trial.skill_tokens = of_sources.or_else(|| trial.beside.tokens_of(trial.skills.keys()));
+    }
+}
+
 /// Reads every trial once, in a fixed order. The same result in another folder is passed over, and
 /// another result of the same trial refused.
 fn read_all(walk: &mut Walk) -> Result<Vec<(TrialFolder, ForeignTrial)>, ImportError> {
@@ -384,6 +425,36 @@ fn run_folder(
             &other.trial,
         ))
     });
+    let task_facts = TaskFacts::of_tasks(
+        placed.iter().map(|placed| (placed.trial.task.as_str(), &placed.trial.beside.facts)),
+        notes,
+    );
+    let role_of = |condition: &str| roles.role_of(condition);
+    let provisions = facts::known_provisions(
+        placed.iter().map(|placed| {
+            let known = placed.trial.known_skills(role_of(&placed.condition));
+            (placed.trial.task.as_str(), placed.condition.as_str(), known)
+        }),
+        notes,
+    );
+    let planned_tasks: Vec<PlannedTask> = tasks
+        .iter()
+        .map(|(name, digests)| {
+            let own = task_facts.get(name).cloned().unwrap_or_default();
+            PlannedTask {
+                name: (*name).to_owned(),
+                digest: digests.first().map_or_else(String::new, |digest| (*digest).to_owned()),
+                cluster: own.cluster,
+                difficulty: own.difficulty,
+                category: own.category,
+                negative_control: false,
+                second_stage: false,
+                curated: Vec::new(),
+            }
+        })
+        .collect();
+    let counts = facts::count_facts(&planned_tasks, &provisions, &cells, conditions.first());
+    notes.extend(facts::unknown_notes(&counts));
     let origins: BTreeSet<Origin> = placed.iter().map(|placed| placed.trial.by).collect();
     Ok(RunFolder {
         schema: RunFolder::SCHEMA.to_owned(),
@@ -401,24 +472,12 @@ fn run_folder(
             .iter()
             .map(|label| PlannedAgent::new(AgentLabel::clone(label), measures(label)))
             .collect(),
-        tasks: tasks
-            .iter()
-            .map(|(name, digests)| PlannedTask {
-                name: (*name).to_owned(),
-                digest: digests.first().map_or_else(String::new, |digest| (*digest).to_owned()),
-                cluster: None,
-                difficulty: None,
-                category: None,
-                negative_control: false,
-                second_stage: false,
-                curated: Vec::new(),
-            })
-            .collect(),
+        tasks: planned_tasks,
         cells,
         excluded: excluded.to_vec(),
         skills: placed.iter().flat_map(|placed| placed.trial.skills.clone()).collect(),
         equal_conditions: Vec::new(),
-        provisions: Vec::new(),
+        provisions,
         warnings: Vec::new(),
         outcome: Some(roles.outcome.unwrap_or_default()),
         metrics: Vec::new(),
@@ -554,5 +613,7 @@ fn to_record(placed: &PlacedTrial, turns: Option<usize>) -> Option<Record> {
     })
 }
 
+#[cfg(test)]
+mod fact_tests;
 #[cfg(test)]
 mod tests;

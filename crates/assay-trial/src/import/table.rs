@@ -5,14 +5,18 @@ use std::path::Path;
 
 use assay_model::Usage;
 use assay_store::{
-    AgentLabel, Cell, ImportedFrom, Outcome, OutcomeRule, PlannedAgent, PlannedTask, Record, RunFolder,
-    Seconds, Store, StoreError, TrialId, pretty,
+    AgentLabel, Cell, ImportedFrom, KnownSkills, Outcome, OutcomeRule, PlannedAgent, PlannedTask, Record,
+    RunFolder, Seconds, Store, StoreError, TrialId, pretty,
 };
 use assay_table::{ReadError, Row, TableReader, Value};
 use serde::Serialize;
 use serde_json::json;
 
 use super::exported::{self, OUTCOME_RULE, PLAN_COLUMNS, PlanCells, STAGE_COLUMNS, TablePlan};
+use super::facts::{
+    FactCount, LABEL_COLUMNS, SKILL_COLUMNS, TaskFacts, count_facts, known_provisions, skill_number,
+    skill_tokens, unknown_notes,
+};
 use super::{
     AnalysisOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, file_digest, file_name, is_known, times,
 };
@@ -86,6 +90,8 @@ pub struct ImportedTable {
     pub by_outcome: BTreeMap<String, usize>,
     /// Columns that became numbers of the trials.
     pub numbers: BTreeSet<String>,
+    /// Of how many tasks each fact is known that reports divide tasks by.
+    pub facts: BTreeMap<&'static str, FactCount>,
     /// Notes for the reader, in sentences.
     pub notes: Vec<String>,
 }
@@ -152,7 +158,12 @@ pub(super) fn import_read(
     let numbers = number_columns(&mut trials);
     number_repetitions(&mut trials, &mut skipped);
     let clusters = clusters(&mut trials, &mut skipped);
-    let labels = TaskLabels::of_tasks(&trials, &mut notes);
+    let labels =
+        TaskFacts::of_tasks(trials.iter().map(|trial| (trial.task.as_str(), &trial.facts)), &mut notes);
+    let provisions = known_provisions(
+        trials.iter().map(|trial| (trial.task.as_str(), trial.condition.as_str(), trial.skills)),
+        &mut notes,
+    );
     skipped.sort_by_key(|row| row.line);
     let rows = trials.iter().map(|trial| (trial.task.as_str(), trial.condition.as_str(), &trial.plan));
     let plan = TablePlan::of(rows, analysis, &mut notes);
@@ -178,6 +189,7 @@ pub(super) fn import_read(
         by_condition: count(|trial| trial.condition.clone()),
         by_outcome: count(|trial| trial.outcome.word().to_owned()),
         numbers,
+        facts: BTreeMap::new(),
         notes,
     };
     let placed: Vec<Placed<'_>> =
@@ -204,6 +216,9 @@ pub(super) fn import_read(
         task.difficulty = own.and_then(|own| own.difficulty.clone());
         task.category = own.and_then(|own| own.category.clone());
     }
+    run.provisions = provisions;
+    imported.facts = count_facts(&run.tasks, &run.provisions, &run.cells, run.conditions.first());
+    imported.notes.extend(unknown_notes(&imported.facts));
     (run.primary, run.settings) = (primary, settings);
     (run.margin, run.seed, run.stopping) = (plan.margin, plan.seed, plan.stopping);
     run.outcome = Some(plan.outcome);
@@ -230,7 +245,8 @@ struct TableTrial {
     given_repetition: Option<String>,
     repetition: u32,
     cluster: Option<String>,
-    labels: TaskLabels,
+    facts: TaskFacts,
+    skills: KnownSkills,
     started: Option<jiff::Timestamp>,
     outcome: Outcome,
     score: Option<f64>,
@@ -601,6 +617,7 @@ fn trial(
                 && !taken.contains(&column.as_str())
                 && !OTHERS.contains(&column.as_str())
                 && !LABEL_COLUMNS.contains(&column.as_str())
+                && !SKILL_COLUMNS.contains(&column.as_str())
         })
         .filter_map(|column| match cells.get(column) {
             Value::Null => None,
@@ -608,6 +625,10 @@ fn trial(
             Value::Bool(_) | Value::Text(_) => Some((column.clone(), None)),
         })
         .collect();
+    let label = |at: usize| cells.text(LABEL_COLUMNS[at]).filter(|_| free(LABEL_COLUMNS[at]));
+    let skill_cell = |at: usize| {
+        if free(SKILL_COLUMNS[at]) { cells.get(SKILL_COLUMNS[at]) } else { &Value::Null }
+    };
     Ok(TableTrial {
         line: cells.row.line,
         id: if free("trial") { cells.text("trial") } else { None },
@@ -620,7 +641,8 @@ fn trial(
             let exported = is_exported && !places.cluster.given && free("task_cluster");
             cells.text("task_cluster").filter(|_| exported)
         }),
-        labels: TaskLabels::read(|column| if free(column) { cells.text(column) } else { None }),
+        facts: TaskFacts { difficulty: label(0), category: label(1), cluster: None },
+        skills: KnownSkills { number: skill_number(skill_cell(0)), body_tokens: skill_tokens(skill_cell(1)) },
         started,
         outcome,
         score,
@@ -766,60 +788,6 @@ fn number_repetitions(trials: &mut Vec<TableTrial>, skipped: &mut Vec<SkippedRow
         next.insert(cell, trial.repetition);
         true
     });
-}
-
-/// Columns that say what kind of task a row is about.
-const LABEL_COLUMNS: [&str; 2] = ["difficulty", "category"];
-
-/// What kind of task it is, for strata.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct TaskLabels {
-    difficulty: Option<String>,
-    category: Option<String>,
-}
-
-impl TaskLabels {
-    fn read(text: impl Fn(&str) -> Option<String>) -> Self {
-        let [difficulty, category] =
-            LABEL_COLUMNS.map(|column| text(column).filter(|text| !text.trim().is_empty()));
-        Self { difficulty, category }
-    }
-
-    /// The labels of each task; one that differs between the rows of a task is left out, which is noted.
-    fn of_tasks<'t>(trials: &'t [TableTrial], notes: &mut Vec<String>) -> BTreeMap<&'t str, Self> {
-        let mut found: BTreeMap<&str, Self> = BTreeMap::new();
-        for (column, field) in LABEL_COLUMNS
-            .into_iter()
-            .zip([Self::difficulty as fn(&mut Self) -> &mut Option<String>, Self::category])
-        {
-            let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-            for trial in trials {
-                let own = field(&mut trial.labels.clone()).take();
-                values.entry(&trial.task).or_default().extend(own);
-            }
-            let differing = values.values().filter(|values| values.len() > 1).count();
-            if differing > 0 {
-                let (noun, has) = if differing == 1 { ("task", "has") } else { ("tasks", "have") };
-                notes.push(format!(
-                    "{differing} {noun} {has} several values of `{column}`, of which none is kept."
-                ));
-            }
-            for (task, mut values) in values {
-                if values.len() == 1 {
-                    *field(found.entry(task).or_default()) = values.pop_first();
-                }
-            }
-        }
-        found
-    }
-
-    fn difficulty(&mut self) -> &mut Option<String> {
-        &mut self.difficulty
-    }
-
-    fn category(&mut self) -> &mut Option<String> {
-        &mut self.category
-    }
 }
 
 /// The cluster of each task. A row with another one than the first row of its task is skipped.

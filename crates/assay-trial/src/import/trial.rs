@@ -1,14 +1,16 @@
 //! A trial that was executed elsewhere, as read from its files.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use assay_model::Usage;
-use assay_store::{AgentLabel, Cause, Outcome, Seconds, StepRecord};
+use assay_store::{AgentLabel, Cause, ConditionRole, KnownSkills, Outcome, Seconds, StepRecord};
 use assay_trace::Ended;
 use serde_json::Value;
 
 use super::condition::ConditionEvidence;
 use super::exception::{self, Meaning};
+use super::tasks_beside::TaskBeside;
 use super::times::Time;
 use crate::run::verifier::Reward;
 
@@ -48,6 +50,28 @@ pub(super) struct ForeignTrial {
     pub(super) steps: Vec<StepRecord>,
     /// The skills it was given, name to digest.
     pub(super) skills: BTreeMap<String, String>,
+    /// Where those came from, name to path, as the job states it.
+    pub(super) skill_sources: BTreeMap<String, String>,
+    /// The path of its task, as the job states it.
+    pub(super) task_path: Option<String>,
+    /// What the task's folder says, if it was found beside the job.
+    pub(super) beside: Arc<TaskBeside>,
+    /// Tokens of the bodies of `skills` together, if all were found beside the job.
+    pub(super) skill_tokens: Option<usize>,
+}
+
+impl ForeignTrial {
+    /// The skills that it had under a condition of a role, as far as its job and its task's folder say.
+    pub(super) fn known_skills(&self, role: ConditionRole) -> KnownSkills {
+        if !self.skills.is_empty() {
+            return KnownSkills { number: Some(self.skills.len()), body_tokens: self.skill_tokens };
+        }
+        match role {
+            ConditionRole::None => KnownSkills { number: Some(0), body_tokens: Some(0) },
+            ConditionRole::Curated => self.beside.all_skills().unwrap_or_default(),
+            _ => KnownSkills::default(),
+        }
+    }
 }
 
 /// The program that executed imported trials.

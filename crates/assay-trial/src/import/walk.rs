@@ -22,12 +22,16 @@ pub(super) struct Walk {
     pub(super) trials: Vec<TrialFolder>,
     /// Unusable files and folders, by reason.
     pub(super) unusable: BTreeMap<String, usize>,
+    /// The folder that is being searched.
+    root: PathBuf,
 }
 
 /// A trial's folder.
 #[derive(Debug)]
 pub(super) struct TrialFolder {
     pub(super) folder: PathBuf,
+    /// The folder that the user named, above it.
+    pub(super) root: PathBuf,
     /// The folder's name.
     pub(super) name: String,
     /// Names of the job: of the folders above up to the one the user named, nearest first, and the
@@ -50,6 +54,7 @@ impl Walk {
         if !is_trial(&root) {
             above.clear();
         }
+        self.root.clone_from(&root);
         self.visit(&root, &above, DEPTH);
     }
 
@@ -63,6 +68,7 @@ impl Walk {
             Ok(Some((result, digest))) if is_result(&result) => {
                 self.trials.push(TrialFolder {
                     folder: folder.to_owned(),
+                    root: self.root.clone(),
                     name,
                     job: above.to_vec(),
                     digest,

@@ -130,12 +130,16 @@ pub(crate) fn policy(
 ) -> Result<(NetworkPolicy, NetworkPolicy), Infeasible> {
     let config = &task.config;
     let cut_off = task.environment.compose.as_ref().is_some_and(|compose| compose.main.no_network);
-    let own = if cut_off { &NetworkWish::None } else { &config.environment.network };
-    let agent = network(config.agent_network.as_ref().unwrap_or(own), &experiment.network)?;
+    // No phase has a network in a container that Compose gives none.
+    let none = cut_off.then_some(&NetworkWish::None);
+    let own = &config.environment.network;
+    let agent = none.or(config.agent_network.as_ref()).unwrap_or(own);
+    let agent = network(agent, &experiment.network)?;
     let verifier = if experiment.verifier_network {
         NetworkPolicy::Public
     } else {
-        network(config.verifier_network.as_ref().unwrap_or(own), &experiment.network)?
+        let wish = none.or(config.verifier_network.as_ref()).unwrap_or(own);
+        network(wish, &experiment.network)?
     };
     let has_services = task.environment.compose.as_ref().is_some_and(|compose| !compose.others.is_empty());
     let is_public = |policy: &NetworkPolicy| matches!(policy, NetworkPolicy::Public);

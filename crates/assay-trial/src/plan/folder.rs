@@ -130,7 +130,8 @@ fn provisions(plan: &Plan) -> Vec<PlannedProvision> {
         .filter_map(|((task, condition), trial)| {
             let skills = &plan.trials.get(trial)?.provision.skills;
             let skills = skills.iter().map(&mut planned).collect();
-            Some(PlannedProvision { task: task.clone(), condition: condition.clone(), skills })
+            let (task, condition) = (task.clone(), condition.clone());
+            Some(PlannedProvision { task, condition, skills, known: None })
         })
         .collect()
 }

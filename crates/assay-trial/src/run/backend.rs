@@ -263,14 +263,9 @@ impl Backend {
 
     fn docker(task: &Task, choice: &SandboxChoice, sandboxes: &Sandboxes) -> Result<Self, BackendError> {
         let docker = sandboxes.docker(choice)?;
-        let config = &task.config.environment;
-        let main = task.environment.compose.as_ref().map(|compose| &compose.main);
-        let named = config.docker_image.clone().or_else(|| main.and_then(|main| main.image.clone()));
-        let (image, names) = match named {
-            Some(name) if main.is_none_or(|main| main.context.is_none()) || config.docker_image.is_some() => {
-                (TaskImage::Prebuilt(name.clone()), vec![name])
-            }
-            _ => {
+        let (image, names) = match task.prebuilt_image().map(str::to_owned) {
+            Some(name) => (TaskImage::Prebuilt(name.clone()), vec![name]),
+            None => {
                 let names = task.base_images().map_err(BackendError::Images)?;
                 (TaskImage::Build { network: choice.build_network }, names)
             }

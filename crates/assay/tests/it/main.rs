@@ -53,6 +53,7 @@ mod hosts;
 mod identity;
 mod import_benchmark;
 mod import_bombs;
+mod import_facts;
 mod import_table;
 mod improve_shrink;
 mod init;

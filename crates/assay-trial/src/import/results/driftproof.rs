@@ -9,9 +9,10 @@ use assay_store::{
 use serde_json::Value;
 
 use super::error::ResultError;
-use super::format::ResultFormat;
+use super::format::{ResultFormat, note_one_skill};
 use super::input::ResultInput;
 use super::json::{entries, text_field};
+use crate::import::ImportFact;
 
 /// The format of Driftproof's receipts.
 pub(super) struct DriftproofReceipt;
@@ -19,6 +20,10 @@ pub(super) struct DriftproofReceipt;
 impl ResultFormat for DriftproofReceipt {
     fn name(&self) -> &'static str {
         "Driftproof receipt"
+    }
+
+    fn facts(&self) -> &'static [ImportFact] {
+        &[ImportFact::Skills]
     }
 
     fn recognizes(&self, input: &ResultInput) -> bool {
@@ -59,6 +64,7 @@ impl ResultFormat for DriftproofReceipt {
         for arm in &mut results.arms {
             arm.models.extend(text_field(run, "model_id"));
         }
+        note_one_skill(&mut results);
         compare_with_suite(&mut results, json);
         let comparison = json.get("comparison").unwrap_or(&Value::Null);
         results.published.push(PublishedComparison {

@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use assay_store::{ArmRole, ConditionRole, ToolResults};
+use assay_store::{ArmRole, ConditionRole, ResultAttempt, ToolResults};
+use serde_json::Value;
 
 use super::error::ResultError;
 use super::input::ResultInput;
+use super::json::name_of;
+use crate::import::ImportFact;
 use crate::import::condition::named_condition;
 
 /// A format of results.
 pub trait ResultFormat: Sync {
     /// Its name in messages and documents.
     fn name(&self) -> &'static str;
+
+    /// The facts of cases and skills that it can state. The others are unknown after an import.
+    fn facts(&self) -> &'static [ImportFact];
 
     /// Whether a file or a folder has it, by its content.
     fn recognizes(&self, input: &ResultInput) -> bool;
@@ -41,6 +47,25 @@ pub(super) fn remark_missing_runs(results: &mut ToolResults, planned: Option<u64
             "missing-runs",
             format!("{short} of {cells} cases have fewer than the {planned} runs that were asked for"),
         );
+    }
+}
+
+/// The category, difficulty and cluster that the metadata of a case states under these names.
+pub(super) fn label_case(attempt: &mut ResultAttempt, metadata: &Value) {
+    let label = |fact: ImportFact| name_of(metadata.get(fact.name()));
+    attempt.category = label(ImportFact::Category);
+    attempt.difficulty = label(ImportFact::Difficulty);
+    attempt.cluster = label(ImportFact::Cluster);
+}
+
+/// Notes the number of skills of results of a tool that compares one skill with none.
+pub(super) fn note_one_skill(results: &mut ToolResults) {
+    for attempt in &mut results.attempts {
+        attempt.skills = match results.arms[attempt.arm].role {
+            ArmRole::Baseline => Some(0),
+            ArmRole::Treatment => Some(1),
+            ArmRole::Unnamed => None,
+        };
     }
 }
 

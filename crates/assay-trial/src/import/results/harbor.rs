@@ -5,10 +5,11 @@ use assay_store::{ArmRole, AttemptEnd, ConditionRole, Outcome, ResultAttempt, Re
 use super::error::ResultError;
 use super::format::ResultFormat;
 use super::input::{ResultContent, ResultInput};
+use crate::import::ImportFact;
 use crate::import::condition::Overrides;
 use crate::import::trial::{ForeignOutcome, ForeignTrial, Origin};
 use crate::import::walk::Walk;
-use crate::import::{conditions, read_all};
+use crate::import::{conditions, find_tasks, read_all};
 
 /// The layout of Harbor and BenchFlow.
 pub(super) struct HarborJobs;
@@ -16,6 +17,10 @@ pub(super) struct HarborJobs;
 impl ResultFormat for HarborJobs {
     fn name(&self) -> &'static str {
         "Harbor or BenchFlow jobs"
+    }
+
+    fn facts(&self) -> &'static [ImportFact] {
+        &ImportFact::ALL
     }
 
     fn recognizes(&self, input: &ResultInput) -> bool {
@@ -30,7 +35,8 @@ impl ResultFormat for HarborJobs {
     fn read(&self, input: &ResultInput) -> Result<ToolResults, ResultError> {
         let mut walk = Walk::default();
         walk.folder(&input.path);
-        let read = read_all(&mut walk)?;
+        let mut read = read_all(&mut walk)?;
+        find_tasks(&mut read);
         let mut notes = Vec::new();
         let conditions = conditions(&read, &Overrides::new(&[])?, &mut notes);
         let benchflow = read.iter().all(|(_, trial)| trial.by == Origin::BenchFlow);
@@ -65,8 +71,16 @@ impl ResultFormat for HarborJobs {
                 Some(model) => format!("{} with {model}", label.name),
                 None => label.name.clone(),
             });
+            let (facts, known) = (&trial.beside.facts, trial.known_skills(ConditionRole::of(&condition)));
             if let Some(attempt) = read_attempt(trial, arm) {
-                results.attempts.push(attempt);
+                results.attempts.push(ResultAttempt {
+                    cluster: facts.cluster.clone(),
+                    category: facts.category.clone(),
+                    difficulty: facts.difficulty.clone(),
+                    skills: known.number,
+                    skill_tokens: known.body_tokens,
+                    ..attempt
+                });
             } else {
                 results.unused.push(format!("a cancelled trial of {}", trial.task));
             }

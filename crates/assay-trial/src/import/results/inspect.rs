@@ -11,9 +11,10 @@ use assay_store::{ArmRole, AttemptEnd, ResultAttempt, ResultCheck, ResultSource,
 use serde_json::Value;
 
 use super::error::ResultError;
-use super::format::{ResultFormat, remark_missing_runs, role_of};
+use super::format::{ResultFormat, label_case, remark_missing_runs, role_of};
 use super::input::{ResultContent, ResultInput};
 use super::json::{amount, entries, name_of, parse_json, shown, text_field};
+use crate::import::ImportFact;
 
 /// The format of Inspect's logs.
 pub(super) struct InspectLog;
@@ -24,6 +25,10 @@ const MEMBER_CAP: u64 = 64 << 20;
 impl ResultFormat for InspectLog {
     fn name(&self) -> &'static str {
         "Inspect log"
+    }
+
+    fn facts(&self) -> &'static [ImportFact] {
+        &[ImportFact::Category, ImportFact::Difficulty, ImportFact::Cluster]
     }
 
     fn recognizes(&self, input: &ResultInput) -> bool {
@@ -237,7 +242,7 @@ fn read_sample(
         judged: false,
     });
     let more = scores.is_some_and(|scores| scores.len() > 1);
-    let attempt = ResultAttempt {
+    let mut attempt = ResultAttempt {
         arm,
         case,
         end,
@@ -247,6 +252,7 @@ fn read_sample(
         opened: opens.then(|| called_skill(sample)),
         ..ResultAttempt::default()
     };
+    label_case(&mut attempt, sample.get("metadata").unwrap_or(&Value::Null));
     Ok((attempt, more))
 }
 

@@ -11,6 +11,7 @@ use super::error::ResultError;
 use super::format::ResultFormat;
 use super::input::ResultInput;
 use super::json::shown;
+use crate::import::ImportFact;
 
 /// The format of NVIDIA's reports.
 pub(super) struct NvidiaBenchmark;
@@ -21,6 +22,11 @@ const MEASURE: &str = "Effectiveness";
 impl ResultFormat for NvidiaBenchmark {
     fn name(&self) -> &'static str {
         "NVIDIA BENCHMARK.md"
+    }
+
+    fn facts(&self) -> &'static [ImportFact] {
+        // Its rates cannot be imported.
+        &[]
     }
 
     fn recognizes(&self, input: &ResultInput) -> bool {

@@ -17,6 +17,7 @@ use super::error::ResultError;
 use super::format::ResultFormat;
 use super::input::ResultInput;
 use super::json::{amount, entries, score_of, text_field};
+use crate::import::ImportFact;
 
 /// The format of `claude plugin eval`.
 pub(super) struct PluginEval;
@@ -31,6 +32,11 @@ const JUDGED: [&str; 2] = ["llm", "baseline"];
 impl ResultFormat for PluginEval {
     fn name(&self) -> &'static str {
         "claude plugin eval"
+    }
+
+    fn facts(&self) -> &'static [ImportFact] {
+        // A plugin may have several skills, and the file does not say how many.
+        &[]
     }
 
     fn recognizes(&self, input: &ResultInput) -> bool {

@@ -10,9 +10,10 @@ use assay_store::{AttemptEnd, ResultAttempt, ResultCheck, ResultSource, ToolResu
 use serde_json::Value;
 
 use super::error::ResultError;
-use super::format::{ResultFormat, role_of};
+use super::format::{ResultFormat, label_case, role_of};
 use super::input::ResultInput;
 use super::json::{amount, entries, name_of, shown, text_field};
+use crate::import::ImportFact;
 
 /// The format of promptfoo's results.
 pub(super) struct PromptfooResults;
@@ -41,6 +42,10 @@ fn rows(json: &Value) -> Option<&Vec<Value>> {
 impl ResultFormat for PromptfooResults {
     fn name(&self) -> &'static str {
         "promptfoo results"
+    }
+
+    fn facts(&self) -> &'static [ImportFact] {
+        &[ImportFact::Category, ImportFact::Difficulty, ImportFact::Cluster]
     }
 
     fn recognizes(&self, input: &ResultInput) -> bool {
@@ -142,7 +147,7 @@ fn read_row(row: &Value, arm: usize, case: String) -> Result<ResultAttempt, Stri
         _ => None,
     };
     let opened = entries(grading, "componentResults").filter_map(used).reduce(|one, other| one || other);
-    Ok(ResultAttempt {
+    let mut attempt = ResultAttempt {
         arm,
         case,
         opened,
@@ -152,7 +157,11 @@ fn read_row(row: &Value, arm: usize, case: String) -> Result<ResultAttempt, Stri
         cost_usd: amount(row, "cost"),
         seconds: amount(row, "latencyMs").map(|milliseconds| milliseconds / 1000.0),
         ..ResultAttempt::default()
-    })
+    };
+    // The metadata of a row are those of its test, with what the provider added.
+    let of_test = row.pointer("/testCase/metadata").or_else(|| row.get("metadata"));
+    label_case(&mut attempt, of_test.unwrap_or(&Value::Null));
+    Ok(attempt)
 }
 
 /// The names of cases by their description and variables.

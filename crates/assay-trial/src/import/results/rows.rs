@@ -62,13 +62,21 @@ fn cells_of(results: &ToolResults, attempt: &ResultAttempt) -> Result<BTreeMap<&
         return Err(format!("the score of {:?} is outside of 0 to 1", attempt.case));
     }
     let text = |text: &str| Value::Text(text.to_owned());
+    let optional = |found: Option<&str>| found.map_or(Value::Null, text);
+    let count = |count: Option<usize>| {
+        count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Null, Value::Integer)
+    };
     let number = |number: Option<f64>| number.map_or(Value::Null, Value::Float);
     Ok(BTreeMap::from([
         ("task", text(&attempt.case)),
         ("condition", Value::Text(condition)),
         ("score", number(score)),
         ("outcome", if graded { Value::Null } else { text(Outcome::Infrastructure.word()) }),
-        ("cluster", attempt.cluster.as_deref().map_or(Value::Null, text)),
+        ("cluster", optional(attempt.cluster.as_deref())),
+        ("category", optional(attempt.category.as_deref())),
+        ("difficulty", optional(attempt.difficulty.as_deref())),
+        ("skills", count(attempt.skills)),
+        ("skill_tokens", count(attempt.skill_tokens)),
         ("agent", text(&results.source.tool)),
         (
             "model",

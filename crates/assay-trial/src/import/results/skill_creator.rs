@@ -15,9 +15,10 @@ use assay_store::{
 use serde_json::Value;
 
 use super::error::ResultError;
-use super::format::{ResultFormat, remark_missing_runs};
+use super::format::{ResultFormat, note_one_skill, remark_missing_runs};
 use super::input::{ResultContent, ResultInput};
 use super::json::{amount, entries, name_of, parse_json, text_field};
+use crate::import::ImportFact;
 
 /// The layout of skill-creator.
 pub(super) struct SkillCreatorWorkspace;
@@ -27,8 +28,11 @@ const CONFIGURATIONS: [(&str, ArmRole); 4] = [
     ("with_skill", ArmRole::Treatment),
     ("new_skill", ArmRole::Treatment),
     ("without_skill", ArmRole::Baseline),
-    ("old_skill", ArmRole::Baseline),
+    (OLD_SKILL, ArmRole::Baseline),
 ];
+
+/// The configuration with the skill as it was before.
+const OLD_SKILL: &str = "old_skill";
 
 fn role(configuration: &str) -> ArmRole {
     CONFIGURATIONS.iter().find(|(name, _)| *name == configuration).map_or(ArmRole::Unnamed, |(_, role)| *role)
@@ -37,6 +41,10 @@ fn role(configuration: &str) -> ArmRole {
 impl ResultFormat for SkillCreatorWorkspace {
     fn name(&self) -> &'static str {
         "skill-creator workspace"
+    }
+
+    fn facts(&self) -> &'static [ImportFact] {
+        &[ImportFact::Skills]
     }
 
     fn recognizes(&self, input: &ResultInput) -> bool {
@@ -62,6 +70,11 @@ impl ResultFormat for SkillCreatorWorkspace {
         match &input.content {
             ResultContent::Json(json) => read_benchmark(&mut results, json, &input.path)?,
             _ => read_workspace(&mut results, &input.path)?,
+        }
+        note_one_skill(&mut results);
+        // Its other baseline is an earlier version of the skill.
+        for attempt in results.attempts.iter_mut().filter(|own| results.arms[own.arm].name == OLD_SKILL) {
+            attempt.skills = Some(1);
         }
         Ok(results)
     }

@@ -9,6 +9,7 @@ use assay_table::{ReadError, TableReader, Value};
 use super::error::ResultError;
 use super::format::role_of;
 use super::json;
+use crate::import::facts::{skill_number, skill_tokens};
 
 /// Most rows of a table.
 const ROWS: usize = 1_000_000;
@@ -21,7 +22,7 @@ pub struct ResultColumns {
 }
 
 /// Each meaning, and the names under which tables have it; the first that a table has counts.
-const COLUMNS: [(&str, &[&str]); 8] = [
+const COLUMNS: [(&str, &[&str]); 12] = [
     (
         "task",
         &[
@@ -61,6 +62,10 @@ const COLUMNS: [(&str, &[&str]); 8] = [
     ("error", &["error", "error_message", "exception"]),
     ("cost", &["cost_usd", "cost"]),
     ("opened", &["opened", "skill_opened", "skill_used", "triggered"]),
+    ("category", &["category", "domain"]),
+    ("difficulty", &["difficulty"]),
+    ("skills", &["skills"]),
+    ("skill_tokens", &["skill_tokens"]),
 ];
 
 impl ResultColumns {
@@ -80,7 +85,7 @@ impl ResultColumns {
 /// A name of a column in another form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid column {0:?}: expected MEANING=NAME, with task, condition, score, cluster, model, error, cost or opened"
+    "invalid column {0:?}: expected MEANING=NAME, with task, condition, score, cluster, model, error, cost, opened, category, difficulty, skills or skill_tokens"
 )]
 pub struct ResultColumnError(String);
 
@@ -119,6 +124,10 @@ const MODEL: usize = 4;
 const ERROR: usize = 5;
 const COST: usize = 6;
 const OPENED: usize = 7;
+const CATEGORY: usize = 8;
+const DIFFICULTY: usize = 9;
+const SKILLS: usize = 10;
+const SKILL_TOKENS: usize = 11;
 
 pub(super) fn read_table(path: &Path, named: &ResultColumns) -> Result<ToolResults, ResultError> {
     let invalid = |reason: String| ResultError::invalid(path, reason);
@@ -242,6 +251,10 @@ fn read_row(results: &mut ToolResults, places: &Places, row: &[Value]) -> Result
         score,
         cost_usd: value(COST).as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0),
         opened: truth(value(OPENED)),
+        category: words(value(CATEGORY)),
+        difficulty: words(value(DIFFICULTY)),
+        skills: skill_number(value(SKILLS)),
+        skill_tokens: skill_tokens(value(SKILL_TOKENS)),
         ..ResultAttempt::default()
     });
     Ok(())

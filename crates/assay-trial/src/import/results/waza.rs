@@ -11,9 +11,10 @@ use assay_store::{
 use serde_json::Value;
 
 use super::error::ResultError;
-use super::format::{ResultFormat, remark_missing_runs};
+use super::format::{ResultFormat, note_one_skill, remark_missing_runs};
 use super::input::ResultInput;
 use super::json::{amount, entries, text_field};
+use crate::import::ImportFact;
 
 /// The format of waza's results.
 pub(super) struct WazaResults;
@@ -24,6 +25,10 @@ const JUDGED: &str = "prompt";
 impl ResultFormat for WazaResults {
     fn name(&self) -> &'static str {
         "waza results"
+    }
+
+    fn facts(&self) -> &'static [ImportFact] {
+        &[ImportFact::Category, ImportFact::Skills]
     }
 
     fn recognizes(&self, input: &ResultInput) -> bool {
@@ -76,6 +81,7 @@ impl ResultFormat for WazaResults {
             }
             None => results.rerun = Some("waza run eval.yaml --baseline --output results.json".to_owned()),
         }
+        note_one_skill(&mut results);
         remark_missing_runs(&mut results, config.get("runs_per_test").and_then(Value::as_u64));
         let summary = json.get("summary").unwrap_or(&Value::Null);
         let counted = |key: &str| summary.get(key).and_then(Value::as_u64);
@@ -122,16 +128,19 @@ fn read_outcome(
                 format!("two tasks are called {case:?}; their runs count as repetitions of one"),
             );
         }
+        // What `group_by` of the evaluation sorts tasks by.
+        let category = text_field(task, "group");
         let runs: Vec<&Value> = entries(task, "runs").collect();
         if runs.is_empty() {
             let status = text_field(task, "status").unwrap_or_else(|| "unknown".to_owned());
             let end = AttemptEnd::Skipped(format!("it has no run; its status is `{status}`"));
-            results.attempts.push(ResultAttempt { arm, case: case.clone(), end, ..ResultAttempt::default() });
+            let (case, category) = (case.clone(), category.clone());
+            results.attempts.push(ResultAttempt { arm, case, category, end, ..ResultAttempt::default() });
         }
         for (number, run) in runs.into_iter().enumerate() {
             let attempt = read_run(run, arm, &case)
                 .map_err(|reason| ResultError::invalid(path, format!("{place}: runs[{number}]: {reason}")))?;
-            results.attempts.push(attempt);
+            results.attempts.push(ResultAttempt { category: category.clone(), ..attempt });
         }
     }
     Ok(())

@@ -140,8 +140,9 @@ impl<'a> Environment for ImageEnvironment<'a> {
         let mut running = self.run_in(&trial.network, container)?;
         running.session.user = self.agent_user();
         running.session.account = Some(account);
+        // Harbor waits for that of the compose file when it starts the container, then for that of task.toml.
         let own = trial.task.config.environment.healthcheck.as_ref();
-        if let Some(check) = own.or(self.prepared.healthcheck.as_ref()) {
+        for check in self.prepared.healthcheck.iter().chain(own) {
             wait_healthy(&mut running.session, check, self.attempt.cancel)?;
         }
         Ok(AgentInContainer { environment: self, running, given })
