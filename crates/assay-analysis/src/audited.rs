@@ -129,7 +129,9 @@ pub fn visit_run(
                     runs.extend(controls.iter().cloned().map(named(arm, false)));
                 }
                 if !is_tested {
-                    runs.iter_mut().for_each(|run| run.declared.clear());
+                    for run in &mut runs {
+                        run.declared.clear();
+                    }
                 }
                 let prompt = prompt(&controls);
                 let skill_name = arms.first().map(|arm| arm.skill.clone()).unwrap_or_default();

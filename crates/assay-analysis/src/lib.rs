@@ -95,4 +95,4 @@ pub use report::{
     report_selected,
 };
 pub use rounds::{DecidedRun, RoundState, decided_before, round_state};
-pub use task_results::{FailedTrial, TaskArmResults, TaskResults, TestResults, task_results};
+pub use task_results::{FailedTrial, MeasuredRuns, TaskArmResults, TaskResults, TestResults, task_results};

@@ -102,6 +102,49 @@ pub struct FailedTrial {
     pub signs: Vec<String>,
 }
 
+/// Runs of a store that may have results of a task.
+#[derive(Debug)]
+pub struct MeasuredRuns {
+    store: Option<Store>,
+    runs: Vec<RunFolder>,
+}
+
+impl MeasuredRuns {
+    /// The named runs of a store, or all of it. Without a store there are none.
+    ///
+    /// # Errors
+    /// A run is missing or cannot be read.
+    pub fn read(store: Option<Store>, names: &[String]) -> Result<Self, StoreError> {
+        let Some(store) = store else { return Ok(Self { store, runs: Vec::new() }) };
+        let names = if names.is_empty() { store.run_names() } else { names.to_vec() };
+        let runs = names.iter().map(|name| store.run(name)).collect::<Result<_, _>>()?;
+        Ok(Self { store: Some(store), runs })
+    }
+
+    /// The results on the task of a name, and the runs that measured a version of it whose digest `is_version` refuses.
+    ///
+    /// # Errors
+    /// As [`task_results`].
+    pub fn results_of(
+        &self,
+        task: &str,
+        is_version: impl Fn(&str) -> bool,
+    ) -> Result<(Vec<TaskResults>, Vec<String>), StoreError> {
+        let (mut results, mut others) = (Vec::new(), Vec::new());
+        let Some(store) = &self.store else { return Ok((results, others)) };
+        for run in &self.runs {
+            match run.tasks.iter().find(|planned| planned.name == task) {
+                Some(planned) if is_version(&planned.digest) => {
+                    results.extend(task_results(store, run, task)?)
+                }
+                Some(_) => others.push(run.run.clone()),
+                None => {}
+            }
+        }
+        Ok((results, others))
+    }
+}
+
 /// The results of a run on the task of a name; `None` if its plan has no such task.
 ///
 /// # Errors

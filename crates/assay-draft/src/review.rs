@@ -5,11 +5,17 @@ mod searches;
 
 pub(crate) use answers::review_items;
 
+use std::collections::BTreeSet;
+
+use assay_diagnostic::Severity;
 use assay_judge::{Context, Rubric};
 use assay_retrieval::{shingle_similarity, words};
+use assay_skill::Package;
+use assay_task::Task;
+use assay_task::check::Finding;
 use serde::{Deserialize, Serialize};
 
-use crate::proposal::TaskFile;
+use crate::proposal::{TaskFile, read_task};
 
 /// Words of a line of the skill that must not be in an instruction. A shorter line can occur by chance.
 const LINE_WORDS: usize = 6;
@@ -49,6 +55,18 @@ pub struct Reference<'a> {
     pub examples: &'a [(String, String)],
     /// The other tasks of the draft: their names and instructions.
     pub others: &'a [(String, String)],
+}
+
+/// The checks of drafts that apply to every task, as warnings of `assay task check`.
+pub fn find_faults(task: &Task, skills: &[Package]) -> Vec<Finding> {
+    let files = read_task(&task.root);
+    let skills: Vec<(&str, &str)> =
+        skills.iter().map(|skill| (skill.name.as_str(), skill.document.as_str())).collect();
+    let mut faults = review(&files, &Reference { skills: &skills, examples: &[], others: &[] });
+    let mut seen = BTreeSet::new();
+    faults.retain(|fault| seen.insert((fault.code.clone(), fault.message.clone())));
+    let finding = |fault: Fault| Finding::new(Severity::Warning, &fault.code, "", fault.message, "");
+    faults.into_iter().map(finding).collect()
 }
 
 /// The faults of a task's files.

@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for path in skills {
         let began = Instant::now();
         let bytes = get_page(address, &token, path)?.len();
-        println!("{:.2} s  {bytes} bytes  {path}", began.elapsed().as_secs_f64());
+        writeln!(std::io::stdout(), "{:.2} s  {bytes} bytes  {path}", began.elapsed().as_secs_f64())?;
     }
     stop.stop();
     server.join().map_err(|_| "the server panicked")??;

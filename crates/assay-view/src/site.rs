@@ -42,9 +42,9 @@ pub struct Site {
     /// Is notified when an audit ends.
     audited: Condvar,
     /// Skills with the files that the trials of a run were shown, by run and digest, each with the state of the run.
-    texts: Mutex<BTreeMap<(String, String), (String, Arc<SkillText>)>>,
+    texts: Mutex<BTreeMap<(String, String), Stamped<SkillText>>>,
     /// The skills of a run whose text is no evidence, by run, each with the seal of its plan.
-    known_skills: Mutex<BTreeMap<String, (String, Arc<Vec<SkillText>>)>>,
+    known_skills: Mutex<BTreeMap<String, Stamped<Vec<SkillText>>>>,
     /// Receives lines about what takes long.
     listener: Option<Listener>,
     /// Sheets by name, each with the length of its file and the time of its last change.
@@ -52,6 +52,9 @@ pub struct Site {
 }
 
 type SheetVersion = Option<(u64, SystemTime)>;
+
+/// A value with the state that it was made of.
+type Stamped<T> = (String, Arc<T>);
 
 /// Receives lines about what takes long.
 type Listener = Box<dyn Fn(&str) + Send + Sync>;

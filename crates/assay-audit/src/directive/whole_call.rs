@@ -48,10 +48,10 @@ fn privileged(words: &[&str]) -> Option<Unit> {
 
 /// The unit of a call that is forbidden.
 pub(super) fn prohibited_call(words: &[String]) -> Option<Unit> {
-    let given = words.len();
+    let is_given = words.iter().skip(1).any(|word| is_place(word));
     let (program, words) = call(words)?;
     // `echo $KEY` without its operand would be any `echo`.
-    if words.is_empty() && given > 1 {
+    if words.is_empty() && is_given {
         return None;
     }
     let subject = std::iter::once(program.as_str()).chain(words.iter().map(String::as_str));

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_skill::{Package, tokens};
 use assay_stats::ablation::PartSet;
-use assay_store::{ConditionRole, ConditionSettings, OutcomeKind, RunOutcomes, Store, StoreError};
+use assay_store::{ConditionRole, OutcomeKind, RunOutcomes, Store, StoreError};
 use assay_trial::{Event, Experiment, MachineContext, Plan, PlanError, RunError, RunOptions};
 
 use super::decide::next_step;
@@ -356,7 +356,7 @@ impl Trials<'_> {
             };
             conditions.insert(kept, name.clone());
             let last = self.repetitions.get(&one.cell).map_or(1, |range| range.end.saturating_sub(1));
-            let settings = experiment.settings.entry(name).or_insert_with(ConditionSettings::default);
+            let settings = experiment.settings.entry(name).or_default();
             settings.repetitions = settings.repetitions.max(Some(last));
         }
         experiment.conditions = conditions.values().cloned().collect();

@@ -1,10 +1,13 @@
 //! The result of a campaign as text and JSON.
 
+use std::path::Path;
+
 use assay_skill::{Digest, Package};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::campaign::ShrunkSkill;
+use super::campaign::{ShrinkError, ShrunkSkill};
+use super::variant::write_copy;
 
 /// The schema of the JSON.
 pub const SHRINK_SCHEMA: &str = "assay.improve-shrink/1";
@@ -33,6 +36,19 @@ pub struct ShrinkDocument {
 }
 
 impl ShrinkDocument {
+    /// Writes the shorter skill, if there is one, to a new folder, and makes the document of the campaign.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn finish(skill: &Package, found: &ShrunkSkill, out: Option<&Path>) -> Result<Self, ShrinkError> {
+        let mut shorter = None;
+        if let Some((body, out)) = found.shorter.as_ref().zip(out) {
+            write_copy(skill, body, out)?;
+            shorter = Package::load(out).package.map(|skill| skill.digest);
+        }
+        Ok(Self::new(skill, found, shorter))
+    }
+
     /// The document of a campaign. `shorter` is the digest of the shorter skill, if there is one.
     pub fn new(skill: &Package, found: &ShrunkSkill, shorter: Option<Digest>) -> Self {
         let outcome = &found.outcome;

@@ -1,6 +1,7 @@
 //! What a judge said beside what the rules say.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use assay_audit::SCHEMA;
 use assay_audit::adherence::{Location, Status};
@@ -193,7 +194,9 @@ impl DirectiveJudgement {
             counted(self.runs, "run", "runs"),
         );
         text.push_str(&format!("  {:<18}", "rules \\ judge"));
-        STATUSES.iter().for_each(|(_, _, name)| text.push_str(&format!("  {name:>14}")));
+        for (_, _, name) in &STATUSES {
+            let _ = write!(text, "  {name:>14}");
+        }
         text.push('\n');
         for (rules, _, name) in STATUSES {
             text.push_str(&format!("  {name:<18}"));

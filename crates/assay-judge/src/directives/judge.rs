@@ -54,7 +54,7 @@ struct Batch {
 enum Reply {
     Answers { answers: Vec<JudgeAnswer>, is_cached: bool },
     Unreadable,
-    NoReply(AskError),
+    Failed(AskError),
     Capped,
 }
 
@@ -119,7 +119,7 @@ impl DirectiveJudge {
                 batches.push((rank(&text), Batch { run: at, directives: chosen.to_vec(), text }));
             }
         }
-        batches.sort_by(|one, other| one.0.cmp(&other.0));
+        batches.sort_by_key(|batch| batch.0);
         batches.into_iter().map(|(_, batch)| batch).collect()
     }
 
@@ -170,7 +170,7 @@ impl DirectiveJudge {
             }
             Err(error @ AskError::NoReply { .. }) => {
                 let is_one_of_few = failures.fetch_add(1, Ordering::Relaxed) + 1 < MOST_FAILURES;
-                is_one_of_few.then_some(Reply::NoReply(error))
+                is_one_of_few.then_some(Reply::Failed(error))
             }
             Err(error) => {
                 fatal.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -203,7 +203,7 @@ impl DirectiveJudge {
                 }
                 Some(Reply::Unreadable) => counts.unreadable += 1,
                 Some(Reply::Capped) => counts.capped += 1,
-                Some(Reply::NoReply(error)) => {
+                Some(Reply::Failed(error)) => {
                     counts.without_reply += 1;
                     failure.get_or_insert(error);
                 }

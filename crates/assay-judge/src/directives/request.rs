@@ -174,7 +174,7 @@ impl RunText {
     /// An answer after its quotation was looked up.
     fn check(&self, answer: &Answer) -> JudgeAnswer {
         let quote = quotation(answer.quote.as_deref());
-        let status = match answer.answer.trim().to_lowercase().replace(['-', '_'], " ").as_str() {
+        let status = match answer.verdict.trim().to_lowercase().replace(['-', '_'], " ").as_str() {
             "followed" => Status::Followed,
             "violated" => Status::Violated,
             "not applicable" => Status::NotApplicable,
@@ -275,8 +275,8 @@ struct Reply {
 #[derive(Debug, Deserialize)]
 struct Answer {
     id: Value,
-    #[serde(default)]
-    answer: String,
+    #[serde(default, rename = "answer")]
+    verdict: String,
     #[serde(default)]
     step: Value,
     #[serde(default)]

@@ -7,8 +7,9 @@ use std::path::{Component, Path, PathBuf};
 
 use assay_diagnostic::{ConfigError, escape_path};
 
-use super::Experiment;
 use super::requests::NamedPath;
+use super::{AgentSpec, Experiment};
+use crate::condition::{ConditionRef, ConditionRefError};
 
 /// What the caller permits an experiment, which may be by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -158,6 +159,33 @@ impl Experiment {
     pub fn use_suite(&mut self, suite: Vec<String>) {
         self.suite = suite;
         self.requests.drop_key("suite");
+    }
+
+    /// Leaves one cell of the experiment: a task, given by its folder, under a condition, by one of its agents or a further one.
+    ///
+    /// # Errors
+    /// The condition has no such form.
+    pub fn keep_cell(
+        &mut self,
+        task: &Path,
+        condition: &str,
+        repetition: u32,
+        agent: Option<&str>,
+    ) -> Result<(), ConditionRefError> {
+        ConditionRef::parse(self.condition_of(condition))?;
+        let name = task.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.use_suite(vec![task.display().to_string()]);
+        self.conditions = vec![condition.to_owned()];
+        self.repetitions = repetition;
+        self.settings.values_mut().for_each(|settings| settings.repetitions = None);
+        self.pairings.retain(|task, _| *task == name);
+        if let Some(wanted) = agent {
+            let known = self.agents.iter().find(|agent| agent.name == wanted).cloned();
+            self.agents = vec![known.unwrap_or_else(|| AgentSpec::named(wanted))];
+        } else {
+            self.agents.truncate(1);
+        }
+        Ok(())
     }
 
     fn check_path(&self, project: &Project, named: &NamedPath, path: &Path) -> Result<(), NotPermitted> {

@@ -56,7 +56,7 @@ pub(super) struct TaskFacts {
 impl TaskFacts {
     /// The facts of each task. One that differs between the trials of a task is left out, which is noted.
     pub(super) fn of_tasks<'t>(
-        trials: impl Iterator<Item = (&'t str, &'t Self)> + Clone,
+        trials: &(impl Iterator<Item = (&'t str, &'t Self)> + Clone),
         notes: &mut Vec<String>,
     ) -> BTreeMap<&'t str, Self> {
         type Field = fn(&mut TaskFacts) -> &mut Option<String>;

@@ -74,6 +74,27 @@ impl CapError {
 }
 
 impl Plan {
+    /// The command-line agents that have trials without a result among those that are selected: name, version, sandbox and where
+    /// skills are placed.
+    pub fn awaited_agents(
+        &self,
+        only: &Selection,
+        store: &Store,
+    ) -> BTreeSet<(&str, Option<&str>, &str, Option<Placement>)> {
+        let is_done = |trial: &TrialId| {
+            store.record(trial).is_ok_and(|found| found.is_some_and(|one| one.outcome.counts()))
+        };
+        let mut awaited = BTreeSet::new();
+        for cell in &self.cells {
+            let entry = &self.agents[cell.agent];
+            let name = entry.label.name.as_str();
+            if only.matches(cell, name) && entry.route.is_some() && !is_done(&cell.trial) {
+                awaited.insert((name, entry.spec.version.as_deref(), cell.sandbox.as_str(), entry.placement));
+            }
+        }
+        awaited
+    }
+
     /// Refuses to run a model that costs money without a cap, and a cap in USD without prices.
     ///
     /// # Errors

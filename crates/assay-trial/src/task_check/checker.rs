@@ -47,6 +47,24 @@ pub enum TaskCheckEvent<'a> {
     Note(&'a str),
 }
 
+impl TaskCheckEvent<'_> {
+    /// What happens, as a line; `None` for notes, which are lines of their own.
+    pub fn describe(&self) -> Option<String> {
+        Some(match self {
+            Self::Executing { task, oracle_trials: 2 } => {
+                format!("{task}: running the oracle twice and the no-op check once")
+            }
+            Self::Executing { task, oracle_trials } => {
+                format!("{task}: running the oracle {oracle_trials} times and the no-op check")
+            }
+            Self::RubricLeftOut { task } => {
+                format!("{task}: the rubric is not judged, because no experiment names judges")
+            }
+            Self::Note(_) => return None,
+        })
+    }
+}
+
 /// Hears what happens while tasks are checked.
 pub trait TaskCheckEvents {
     /// Handles an event. It must return soon.

@@ -1,5 +1,6 @@
 //! What the rules for tasks know besides the task: its experiment, its skills, this machine.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use assay_skill::{Library, Package};
@@ -16,6 +17,18 @@ pub fn load_library(experiment: &Experiment) -> Library {
         .flat_map(|pattern| assay_task::folders(pattern, &experiment.directory))
         .collect();
     Library::load(&roots)
+}
+
+/// The skills that belong to a task: its own, those that it requires, and those that an experiment pairs it with.
+pub fn skills_of_task(task: &Task, experiment: Option<&Experiment>, library: &Library) -> Vec<Package> {
+    let pairing = experiment.and_then(|experiment| experiment.pairings.get(&task.name));
+    let paired = pairing.and_then(|pairing| pairing.curated.as_ref());
+    let names = paired.into_iter().flatten().chain(&task.required_skills);
+    let mut skills = task.skills.clone();
+    skills.extend(names.filter_map(|name| library.get(name).ok()).cloned());
+    let mut seen = BTreeSet::new();
+    skills.retain(|skill| seen.insert(skill.digest));
+    skills
 }
 
 /// What the rules know about a task besides it.

@@ -11,6 +11,6 @@ pub use checked::{CheckedTask, report_refusal, report_unusable};
 pub use checker::{
     GradedSolution, TaskCheckError, TaskCheckEvent, TaskCheckEvents, TaskCheckMachine, TaskChecker,
 };
-pub use context::{check_context, load_library, read_memory_size};
+pub use context::{check_context, load_library, read_memory_size, skills_of_task};
 pub use document::{TaskCheckDocument, TaskCheckSummary, check_task, list_problems};
 pub use trials::{GradingEnvironment, TaskTrialSummary, TaskTrials};

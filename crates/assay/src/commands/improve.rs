@@ -2,7 +2,6 @@
 
 use assay_improve::shrink::ShrinkDocument;
 use assay_improve::shrink::campaign::{ShrinkError, ShrinkMachine, ShrinkRequest, shrink_skill};
-use assay_improve::shrink::variant::write_copy;
 use assay_skill::Package;
 use assay_trial::{Event, Experiment, MachineContext};
 
@@ -45,16 +44,11 @@ fn shrink(args: &ShrinkArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fai
     let found = shrink_skill(&request, &machine, &mut on_event);
     progress.finish();
     let found = found.map_err(failure_of)?;
-    let mut shorter = None;
-    if let Some((body, out)) = found.shorter.as_ref().zip(args.out.as_ref()) {
-        write_copy(&request.skill, body, out).map_err(|error| failure_of(error.into()))?;
-        shorter = Package::load(out).package.map(|skill| skill.digest);
-    }
-    let document = ShrinkDocument::new(&request.skill, &found, shorter);
+    let document = ShrinkDocument::finish(&request.skill, &found, args.out.as_deref()).map_err(failure_of)?;
     if ui.json() {
-        ui.document(&document)?
+        ui.document(&document)?;
     } else {
-        ui.out(document.to_text())?
+        ui.out(document.to_text())?;
     }
     Ok(Status::Done)
 }

@@ -150,19 +150,9 @@ pub(in crate::commands) struct TaskCheckLines<'a>(pub(in crate::commands) &'a Ui
 
 impl TaskCheckEvents for TaskCheckLines<'_> {
     fn handle_event(&self, event: &TaskCheckEvent<'_>) {
-        let ui = self.0;
         match event {
-            TaskCheckEvent::Executing { task, oracle_trials: 2 } => {
-                ui.detail(&format!("{task}: running the oracle twice and the no-op check once"));
-            }
-            TaskCheckEvent::Executing { task, oracle_trials } => {
-                ui.detail(&format!("{task}: running the oracle {oracle_trials} times and the no-op check"));
-            }
-            TaskCheckEvent::RubricLeftOut { task } => {
-                ui.detail(&format!("{task}: the rubric is not judged, because no experiment names judges"));
-            }
-            TaskCheckEvent::Note(note) => ui.note(note),
-            _ => {}
+            TaskCheckEvent::Note(note) => self.0.note(note),
+            _ => event.describe().iter().for_each(|line| self.0.detail(line)),
         }
     }
 }

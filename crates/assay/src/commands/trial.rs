@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use assay_gateway::Budget;
 use assay_report::trial_heading;
 use assay_store::{Claim, Outcome, Record, Store, StoreError, TrialId};
-use assay_trial::condition::ConditionRef;
 use assay_trial::{
-    AgentSpec, Executed, Experiment, MachineContext, Plan, PrepCache, Resolver, RetriesLeft, Runner, Sources,
-    TrialSpec,
+    Executed, Experiment, MachineContext, Plan, PrepCache, Resolver, RetriesLeft, Runner, Sources, TrialSpec,
 };
 use serde_json::json;
 
@@ -174,20 +172,10 @@ fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
         })?,
     };
     let mut experiment = Experiment::load(&path)?;
-    let name = task.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    ConditionRef::parse(experiment.condition_of(&args.condition))
+    let repetition = args.repetition.max(1);
+    experiment
+        .keep_cell(&task, &args.condition, repetition, args.agent.as_deref())
         .map_err(|error| Failure::bad_input(error.to_string()))?;
-    experiment.use_suite(vec![task.display().to_string()]);
-    experiment.conditions = vec![args.condition.clone()];
-    experiment.repetitions = args.repetition.max(1);
-    experiment.settings.values_mut().for_each(|settings| settings.repetitions = None);
-    experiment.pairings.retain(|task, _| *task == name);
-    if let Some(wanted) = &args.agent {
-        let known = experiment.agents.iter().find(|agent| agent.name == *wanted).cloned();
-        experiment.agents = vec![known.unwrap_or_else(|| AgentSpec::named(wanted))];
-    } else {
-        experiment.agents.truncate(1);
-    }
     Ok(experiment)
 }
 

@@ -4,7 +4,7 @@
 //! it and must open, another must stay hidden, a codeword in the body of the first must reach the
 //! model, and a command must write a file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -79,19 +79,8 @@ pub(crate) fn check_planned_agents(
     store: &Store,
     ui: &Ui,
 ) -> Result<(), Failure> {
-    let mut wanted = BTreeSet::new();
-    for cell in &plan.cells {
-        let entry = &plan.agents[cell.agent];
-        let name = entry.label.name.as_str();
-        let is_done =
-            || store.record(&cell.trial).is_ok_and(|found| found.is_some_and(|one| one.outcome.counts()));
-        if only.matches(cell, name) && entry.route.is_some() && !is_done() {
-            let version = entry.spec.version.as_deref();
-            wanted.insert((name, version, cell.sandbox.as_str(), entry.placement));
-        }
-    }
     let scratch = store.scratch()?;
-    for (name, version, sandbox, placement) in wanted {
+    for (name, version, sandbox, placement) in plan.awaited_agents(only, store) {
         let name = version.map_or(name.to_owned(), |version| format!("{name}@{version}"));
         let kind = if sandbox == "docker" { Kind::Docker } else { Kind::Bubblewrap };
         let images = &plan.experiment.sandbox.images;

@@ -31,7 +31,9 @@ pub(super) fn of_corpus(
     let (total, mut done, mut pace) = (names.len(), 0, AuditPace::default());
     let prepare = |skill: &mut SkillText| models.add_to(skill);
     let each = |task: &TaskRuns<'_>, audited: &TaskAudit| {
-        judge.iter_mut().for_each(|judge| judge.add_task(task, audited));
+        if let Some(judge) = &mut judge {
+            judge.add_task(task, audited);
+        }
         done += 1;
         pace.describe_progress("tasks audited", done, total).iter().for_each(|line| ui.note(line));
     };

@@ -20,7 +20,9 @@ pub(super) fn of_run(
     let (mut found, mut judge) = (Vec::new(), models.judge.take());
     visit(store, run, Some(models), notices, |task, library| {
         let audited = audit(task, library);
-        judge.iter_mut().for_each(|judge| judge.add_task(task, &audited));
+        if let Some(judge) = &mut judge {
+            judge.add_task(task, &audited);
+        }
         found.push(audited);
     })?;
     models.judge = judge;

@@ -1,27 +1,23 @@
 //! `assay task review`: a benchmark report for each task.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use assay_analysis::{TaskResults, task_results};
-use assay_diagnostic::Severity;
-use assay_draft::proposal::read_task;
-use assay_draft::review::{Fault, Reference, review};
+use assay_analysis::MeasuredRuns;
+use assay_draft::review::find_faults;
 use assay_report::task_review::{
     OracleResults, OracleTrial, ReviewChoice, ReviewedTask, TaskReview, TaskReviewDocument, distinct_names,
     review_markdown, summarize_reviews,
 };
 use assay_report::{clean, redact};
-use assay_skill::{Library, Package};
-use assay_store::{RunFolder, Store};
+use assay_skill::Package;
 use assay_task::Task;
-use assay_task::check::{self, Context, Finding};
+use assay_task::check::{self, Context};
+use assay_trial::rubric_of;
 use assay_trial::task_check::{
-    TaskChecker, TaskTrialSummary, TaskTrials, check_context, report_refusal, report_unusable,
+    TaskChecker, TaskTrialSummary, TaskTrials, check_context, report_refusal, report_unusable, skills_of_task,
 };
-use assay_trial::{Experiment, rubric_of};
 
 use super::{TaskCheckLines, close_checker, open_checker, open_experiment};
 use crate::args::task::TaskReviewArgs;
@@ -35,7 +31,7 @@ const ORACLE_TRIALS: u32 = 3;
 
 pub(super) fn run(args: &TaskReviewArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let (experiment, library) = open_experiment(args.experiment.as_deref(), args.permissions)?;
-    let runs = Runs::open(&args.runs, settings)?;
+    let runs = measured_runs(&args.runs, settings)?;
     let found = check::find(&args.dirs);
     let unreadable = found.refused.iter().map(report_refusal);
     let mut document =
@@ -52,7 +48,7 @@ pub(super) fn run(args: &TaskReviewArgs, settings: &Settings, ui: &Ui) -> Result
                 continue;
             }
         };
-        let skills = skills_of(&task, experiment.as_ref(), &library);
+        let skills = skills_of_task(&task, experiment.as_ref(), &library);
         let context = check_context(&task, experiment.as_ref(), &library, false);
         let executor = if args.r#static {
             None
@@ -87,7 +83,7 @@ fn review_task(
     skills: &[Package],
     context: &Context<'_>,
     executor: Option<&mut TaskChecker<'_>>,
-    runs: &Runs,
+    runs: &MeasuredRuns,
     ui: &Ui,
 ) -> Result<TaskReview, Failure> {
     let mut findings = check::check(task, context);
@@ -98,7 +94,7 @@ fn review_task(
     };
     executed.add_findings(task, &mut findings);
     findings.extend(find_faults(task, skills));
-    let (results, other_versions) = runs.of(task)?;
+    let (results, other_versions) = runs.results_of(&task.name, |digest| task.has_digest(digest))?;
     let oracle = OracleResults {
         is_static,
         sandbox: executed.sandbox_name().map(str::to_owned),
@@ -129,7 +125,7 @@ pub(in crate::commands) fn write_reviews(
     settings: &Settings,
     ui: &Ui,
 ) -> Result<(), Failure> {
-    let runs = Runs::open(&[], settings)?;
+    let runs = measured_runs(&[], settings)?;
     let mut executor = None;
     for path in tasks {
         let task = Task::load(path).map_err(|error| {
@@ -194,61 +190,9 @@ fn print(document: &TaskReviewDocument, out: Option<&Path>, ui: &Ui) -> Result<(
     ui.out(&summarize_reviews(document))
 }
 
-/// The skills that belong to a task: its own, those that it requires, and those that an experiment pairs it with.
-fn skills_of(task: &Task, experiment: Option<&Experiment>, library: &Library) -> Vec<Package> {
-    let pairing = experiment.and_then(|experiment| experiment.pairings.get(&task.name));
-    let paired = pairing.and_then(|pairing| pairing.curated.as_ref());
-    let names = paired.into_iter().flatten().chain(&task.required_skills);
-    let mut skills = task.skills.clone();
-    skills.extend(names.filter_map(|name| library.get(name).ok()).cloned());
-    let mut seen = BTreeSet::new();
-    skills.retain(|skill| seen.insert(skill.digest));
-    skills
-}
-
-/// The checks of drafts that apply to every task, as warnings.
-fn find_faults(task: &Task, skills: &[Package]) -> Vec<Finding> {
-    let files = read_task(&task.root);
-    let skills: Vec<(&str, &str)> =
-        skills.iter().map(|skill| (skill.name.as_str(), skill.document.as_str())).collect();
-    let mut faults = review(&files, &Reference { skills: &skills, examples: &[], others: &[] });
-    let mut seen = BTreeSet::new();
-    faults.retain(|fault| seen.insert((fault.code.clone(), fault.message.clone())));
-    let finding = |fault: Fault| Finding::new(Severity::Warning, &fault.code, "", fault.message, "");
-    faults.into_iter().map(finding).collect()
-}
-
-/// The runs that may have results.
-struct Runs {
-    store: Option<Store>,
-    runs: Vec<RunFolder>,
-}
-
-impl Runs {
-    /// The named runs, or all of the store.
-    fn open(names: &[String], settings: &Settings) -> Result<Self, Failure> {
-        if names.is_empty() && !settings.store.is_dir() {
-            return Ok(Self { store: None, runs: Vec::new() });
-        }
-        let store = machine::read_store(&settings.store)?;
-        let names = if names.is_empty() { store.run_names() } else { names.to_vec() };
-        let runs = names.iter().map(|name| store.run(name)).collect::<Result<_, _>>()?;
-        Ok(Self { store: Some(store), runs })
-    }
-
-    /// The results on a task, and the runs that measured another version of it.
-    fn of(&self, task: &Task) -> Result<(Vec<TaskResults>, Vec<String>), Failure> {
-        let (mut results, mut others) = (Vec::new(), Vec::new());
-        let Some(store) = &self.store else { return Ok((results, others)) };
-        for run in &self.runs {
-            match run.tasks.iter().find(|planned| planned.name == task.name) {
-                Some(planned) if task.has_digest(&planned.digest) => {
-                    results.extend(task_results(store, run, &task.name)?);
-                }
-                Some(_) => others.push(run.run.clone()),
-                None => {}
-            }
-        }
-        Ok((results, others))
-    }
+/// The runs that may have results: those that are named, or all of the store.
+fn measured_runs(names: &[String], settings: &Settings) -> Result<MeasuredRuns, Failure> {
+    let is_there = !names.is_empty() || settings.store.is_dir();
+    let store = is_there.then(|| machine::read_store(&settings.store)).transpose()?;
+    Ok(MeasuredRuns::read(store, names)?)
 }
