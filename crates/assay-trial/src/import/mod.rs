@@ -31,8 +31,9 @@ use std::sync::Arc;
 
 use assay_fs::read_beneath;
 use assay_store::{
-    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, PlannedAgent, PlannedTask,
-    Record, RunFolder, Store, StoreError, TrialId, pretty, write_atomically, write_json, write_new,
+    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, PlannedAgent, PlannedProvision,
+    PlannedTask, Record, RunFolder, Store, StoreError, TrialId, pretty, write_atomically, write_json,
+    write_new,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -190,13 +191,12 @@ fn find_tasks(read: &mut [(TrialFolder, ForeignTrial)]) {
             name: &trial.task,
             path: trial.task_path.as_deref(),
         };
-        trial.beside = match search.find_copy() {
-            Some(copy) => Arc::new(copy),
-            None => {
-                let key = (job.clone(), trial.task.clone(), trial.task_path.clone());
-                let first = || Arc::new(search.find_beside().unwrap_or_default());
-                found_tasks.entry(key).or_insert_with(first).clone()
-            }
+        trial.beside = if let Some(copy) = search.find_copy() {
+            Arc::new(copy)
+        } else {
+            let key = (job.clone(), trial.task.clone(), trial.task_path.clone());
+            let first = || Arc::new(search.find_beside().unwrap_or_default());
+            found_tasks.entry(key).or_insert_with(first).clone()
         };
         let mut tokens_of = |name: &String| {
             let source = trial.skill_sources.get(name)?;
@@ -425,34 +425,7 @@ fn run_folder(
             &other.trial,
         ))
     });
-    let task_facts = TaskFacts::of_tasks(
-        placed.iter().map(|placed| (placed.trial.task.as_str(), &placed.trial.beside.facts)),
-        notes,
-    );
-    let role_of = |condition: &str| roles.role_of(condition);
-    let provisions = facts::known_provisions(
-        placed.iter().map(|placed| {
-            let known = placed.trial.known_skills(role_of(&placed.condition));
-            (placed.trial.task.as_str(), placed.condition.as_str(), known)
-        }),
-        notes,
-    );
-    let planned_tasks: Vec<PlannedTask> = tasks
-        .iter()
-        .map(|(name, digests)| {
-            let own = task_facts.get(name).cloned().unwrap_or_default();
-            PlannedTask {
-                name: (*name).to_owned(),
-                digest: digests.first().map_or_else(String::new, |digest| (*digest).to_owned()),
-                cluster: own.cluster,
-                difficulty: own.difficulty,
-                category: own.category,
-                negative_control: false,
-                second_stage: false,
-                curated: Vec::new(),
-            }
-        })
-        .collect();
+    let (planned_tasks, provisions) = plan_tasks(placed, &tasks, roles, notes);
     let counts = facts::count_facts(&planned_tasks, &provisions, &cells, conditions.first());
     notes.extend(facts::unknown_notes(&counts));
     let origins: BTreeSet<Origin> = placed.iter().map(|placed| placed.trial.by).collect();
@@ -490,6 +463,44 @@ fn run_folder(
         reused: Vec::new(),
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })
+}
+
+/// The tasks, and what is known of their skills.
+fn plan_tasks(
+    placed: &[PlacedTrial],
+    tasks: &BTreeMap<&str, BTreeSet<&str>>,
+    roles: &AnalysisOptions,
+    notes: &mut Vec<String>,
+) -> (Vec<PlannedTask>, Vec<PlannedProvision>) {
+    let task_facts = TaskFacts::of_tasks(
+        placed.iter().map(|placed| (placed.trial.task.as_str(), &placed.trial.beside.facts)),
+        notes,
+    );
+    let role_of = |condition: &str| roles.role_of(condition);
+    let provisions = facts::known_provisions(
+        placed.iter().map(|placed| {
+            let known = placed.trial.known_skills(role_of(&placed.condition));
+            (placed.trial.task.as_str(), placed.condition.as_str(), known)
+        }),
+        notes,
+    );
+    let planned_tasks: Vec<PlannedTask> = tasks
+        .iter()
+        .map(|(name, digests)| {
+            let own = task_facts.get(name).cloned().unwrap_or_default();
+            PlannedTask {
+                name: (*name).to_owned(),
+                digest: digests.first().map_or_else(String::new, |digest| (*digest).to_owned()),
+                cluster: own.cluster,
+                difficulty: own.difficulty,
+                category: own.category,
+                negative_control: false,
+                second_stage: false,
+                curated: Vec::new(),
+            }
+        })
+        .collect();
+    (planned_tasks, provisions)
 }
 
 /// Whether a model did the work. Harbor's oracle and nop may carry a model's name, and never ask

@@ -263,12 +263,11 @@ impl Backend {
 
     fn docker(task: &Task, choice: &SandboxChoice, sandboxes: &Sandboxes) -> Result<Self, BackendError> {
         let docker = sandboxes.docker(choice)?;
-        let (image, names) = match task.prebuilt_image().map(str::to_owned) {
-            Some(name) => (TaskImage::Prebuilt(name.clone()), vec![name]),
-            None => {
-                let names = task.base_images().map_err(BackendError::Images)?;
-                (TaskImage::Build { network: choice.build_network }, names)
-            }
+        let (image, names) = if let Some(name) = task.prebuilt_image().map(str::to_owned) {
+            (TaskImage::Prebuilt(name.clone()), vec![name])
+        } else {
+            let names = task.base_images().map_err(BackendError::Images)?;
+            (TaskImage::Build { network: choice.build_network }, names)
         };
         let of_services = task.service_images().map_err(BackendError::Images)?;
         let names: BTreeSet<String> = names.into_iter().chain(of_services).collect();
