@@ -17,6 +17,7 @@ use crate::config::Healthcheck;
 mod combine;
 #[cfg(test)]
 mod tests;
+mod values;
 
 /// Most bytes that are read.
 const CAP: usize = 256 << 10;
@@ -161,7 +162,7 @@ impl Compose {
         match read(text) {
             Ok(file) => {
                 found.file(&file);
-                found.main.limits.lines = combine::lines_of_main(text);
+                found.main.limits.lines = values::lines_of_main(text);
             }
             Err(reason) => found.unsupported.push(reason.to_string()),
         }
@@ -438,7 +439,7 @@ impl ServiceReader {
     /// A number of bytes, with a unit or without one. The variable that Harbor sets is the number of task.toml.
     fn bytes(&mut self, key: &str, value: &Value) -> Option<u64> {
         let given = self.own_limit(key, value)?;
-        let bytes = combine::bytes(&given);
+        let bytes = values::bytes(&given);
         if bytes.is_none() {
             self.refuse(&format!("`{key}` with {given:?} of memory"));
         }

@@ -5,16 +5,22 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use assay_agent::cli_agents::Harness;
-use assay_diagnostic::counted;
+use assay_diagnostic::{clean, counted};
 use assay_gateway::Ledger;
-use assay_store::{Outcome, Record, Store};
+use assay_store::{AgentSpec, ConditionRole, Outcome, Record, SandboxChoice, Store};
 use assay_trace::{Placement, Source, Trajectory};
 use serde::Serialize;
 
+use crate::condition::Pairing;
+use crate::plan::error::PlanError;
+use crate::run::context::MachineContext;
+use crate::run::single::{SingleTrial, SingleTrialError, run_single};
+
 /// The skill that is offered.
-pub const OFFERED_SKILL: &str = "daily-codeword";
+const OFFERED_SKILL: &str = "daily-codeword";
 
 /// The skill that is not.
 const WITHHELD: &str = "gate-signal";
@@ -30,15 +36,67 @@ pub struct AgentCheck {
     pub text: String,
 }
 
-/// What a trial shows of its agent, in order of dependency, up to the first failure that makes the rest moot.
-pub fn evaluate_agent_check(
-    store: &Store,
-    record: Record,
+impl AgentCheck {
+    /// The check as a line of a terminal.
+    pub fn to_line(&self) -> String {
+        let mark = if self.passed { "ok" } else { "--" };
+        format!("  {mark}  {:12}{}\n", self.what, clean(&self.text))
+    }
+}
+
+/// Executes the scripted trial of an agent in a folder, and checks what it shows.
+///
+/// `store` is one of its own, which is not kept.
+///
+/// # Errors
+/// The folder cannot be written, or the trial cannot be executed. An agent that is not installed is a check that failed.
+pub fn run_agent_check(
+    folder: &Path,
     harness: &dyn Harness,
+    version: Option<&str>,
     placement: Option<Placement>,
-    word: &str,
-) -> Vec<AgentCheck> {
-    TrialOutput::read(store, record).evaluate(harness, placement, word)
+    sandbox: SandboxChoice,
+    store: &Store,
+    machine: &MachineContext<'_>,
+) -> Result<Vec<AgentCheck>, AgentCheckError> {
+    let word = format!("lanternfish-{}", std::process::id());
+    write_agent_check(folder, &word).map_err(AgentCheckError::Write)?;
+    let mut agent = AgentSpec::named(harness.name());
+    agent.version = version.map(str::to_owned);
+    agent.model = Some("scripted:turns.jsonl".to_owned());
+    agent.timeout = Some(120.0);
+    agent.placement = placement;
+    let trial = SingleTrial {
+        name: "doctor",
+        directory: folder,
+        task: &folder.join("task"),
+        agent,
+        condition: ConditionRole::Curated.name(),
+        library: vec!["skills/*".to_owned()],
+        pairing: Pairing { curated: Some(vec![OFFERED_SKILL.to_owned()]), ..Pairing::default() },
+        sandbox,
+    };
+    let record = match run_single(&trial, store, machine, &AtomicBool::new(false)) {
+        Ok(record) => record,
+        Err(SingleTrialError::Plan(PlanError::Agent { error, .. })) => {
+            return Ok(vec![AgentCheck { what: "installed", passed: false, text: error.to_string() }]);
+        }
+        Err(error) => return Err(AgentCheckError::Trial(error)),
+    };
+    let checks = TrialOutput::read(store, record).evaluate(harness, placement, &word);
+    store.clear_scratch();
+    Ok(checks)
+}
+
+/// Why an agent could not be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentCheckError {
+    /// The files of the trial.
+    #[error("cannot write the trial: {0}")]
+    Write(#[source] std::io::Error),
+    /// The trial.
+    #[error(transparent)]
+    Trial(SingleTrialError),
 }
 
 /// The files that the trial wrote.
@@ -143,10 +201,7 @@ impl TrialOutput {
 }
 
 /// Writes the task, the skills and the script of the trial to a folder: `task`, `skills` and `turns.jsonl`.
-///
-/// # Errors
-/// A file cannot be written.
-pub fn write_agent_check(folder: &Path, word: &str) -> std::io::Result<()> {
+fn write_agent_check(folder: &Path, word: &str) -> std::io::Result<()> {
     let write = |path: &str, text: &str| {
         let path = folder.join(path);
         if let Some(above) = path.parent() {

@@ -21,7 +21,7 @@ pub mod task_check;
 #[cfg(test)]
 mod testing;
 
-pub use agent_check::{AgentCheck, OFFERED_SKILL, evaluate_agent_check, write_agent_check};
+pub use agent_check::{AgentCheck, AgentCheckError, run_agent_check};
 pub use assay_store::{
     AgentSpec, NetworkPolicy, PROTOCOL, ProvisionSpec, SandboxChoice, SandboxKind, SkillRef, SpecError,
     TaskRef, TrialSpec,

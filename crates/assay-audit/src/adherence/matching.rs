@@ -7,7 +7,7 @@ use regex::Regex;
 use super::call::{base, script_of};
 use super::command_match::WantedCall;
 use super::number::{Number, has_number};
-use super::run_evidence::{Channel, Line, RunEvidence};
+use super::run_evidence::{Channel, Line, RunEvidence, is_comment};
 use crate::directive::{Directive, Modality, Probe};
 
 /// Longest compiled layout, in bytes.
@@ -357,16 +357,6 @@ fn is_source(line: &Line, material: &RunEvidence) -> bool {
 
 fn is_prose(line: &Line, material: &RunEvidence) -> bool {
     matches!(extension(line, material), "md" | "markdown" | "rst" | "txt" | "adoc")
-}
-
-/// Whether a line is nothing but a comment.
-pub(super) fn is_comment(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with('#') && !line.starts_with("#!")
-        || line.starts_with("//")
-        || line.starts_with("-- ")
-        || line.starts_with("/*")
-        || line.starts_with("* ")
 }
 
 /// Whether a line contains a text at word boundaries.

@@ -10,7 +10,6 @@ use assay_trace::{Source, Step, Trajectory, carries};
 use super::Location;
 use super::call::{Piece, cut, pieces};
 use super::left::Left;
-use super::matching::is_comment;
 use crate::evidence::{Manner, SkillText};
 
 /// How many lines apart an act and the situation of it may stand.
@@ -67,6 +66,16 @@ pub struct RunEvidence {
     /// What the user asked for, in lower case.
     asked: String,
     blocks: usize,
+}
+
+/// Whether a line is nothing but a comment.
+pub(super) fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with('#') && !line.starts_with("#!")
+        || line.starts_with("//")
+        || line.starts_with("-- ")
+        || line.starts_with("/*")
+        || line.starts_with("* ")
 }
 
 impl Line {

@@ -56,7 +56,7 @@ pub(super) struct TaskFacts {
 impl TaskFacts {
     /// The facts of each task. One that differs between the trials of a task is left out, which is noted.
     pub(super) fn of_tasks<'t>(
-        trials: &(impl Iterator<Item = (&'t str, &'t Self)> + Clone),
+        trials: impl Iterator<Item = (&'t str, &'t Self)>,
         notes: &mut Vec<String>,
     ) -> BTreeMap<&'t str, Self> {
         type Field = fn(&mut TaskFacts) -> &mut Option<String>;
@@ -65,11 +65,12 @@ impl TaskFacts {
             (ImportFact::Category, |facts| &mut facts.category),
             (ImportFact::Cluster, |facts| &mut facts.cluster),
         ];
+        let trials: Vec<(&str, &Self)> = trials.collect();
         let mut found: BTreeMap<&str, Self> = BTreeMap::new();
         for (fact, field) in fields {
             let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-            for (task, facts) in trials.clone() {
-                values.entry(task).or_default().extend(field(&mut facts.clone()).take());
+            for (task, facts) in &trials {
+                values.entry(*task).or_default().extend(field(&mut (*facts).clone()).take());
             }
             let differing = values.values().filter(|values| values.len() > 1).count();
             notes.extend(differing_note(fact, differing));

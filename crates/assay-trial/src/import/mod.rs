@@ -425,8 +425,7 @@ fn run_folder(
             &other.trial,
         ))
     });
-    let provisions = provisions_of(placed, roles, notes);
-    let planned_tasks = planned_tasks(placed, &tasks, notes);
+    let (planned_tasks, provisions) = plan_tasks(placed, &tasks, roles, notes);
     let counts = facts::count_facts(&planned_tasks, &provisions, &cells, conditions.first());
     notes.extend(facts::unknown_notes(&counts));
     let origins: BTreeSet<Origin> = placed.iter().map(|placed| placed.trial.by).collect();
@@ -466,43 +465,42 @@ fn run_folder(
     })
 }
 
-/// The skills that trials say they had, by task and condition.
-fn provisions_of(
+/// The tasks, and what is known of their skills.
+fn plan_tasks(
     placed: &[PlacedTrial],
+    tasks: &BTreeMap<&str, BTreeSet<&str>>,
     roles: &AnalysisOptions,
     notes: &mut Vec<String>,
-) -> Vec<PlannedProvision> {
-    facts::known_provisions(
+) -> (Vec<PlannedTask>, Vec<PlannedProvision>) {
+    let task_facts = TaskFacts::of_tasks(
+        placed.iter().map(|placed| (placed.trial.task.as_str(), &placed.trial.beside.facts)),
+        notes,
+    );
+    let role_of = |condition: &str| roles.role_of(condition);
+    let provisions = facts::known_provisions(
         placed.iter().map(|placed| {
-            let known = placed.trial.known_skills(roles.role_of(&placed.condition));
+            let known = placed.trial.known_skills(role_of(&placed.condition));
             (placed.trial.task.as_str(), placed.condition.as_str(), known)
         }),
         notes,
-    )
-}
-
-/// The tasks of a plan, with their digests and what their folders say of them.
-fn planned_tasks(
-    placed: &[PlacedTrial],
-    tasks: &BTreeMap<&str, BTreeSet<&str>>,
-    notes: &mut Vec<String>,
-) -> Vec<PlannedTask> {
-    let facts = placed.iter().map(|placed| (placed.trial.task.as_str(), &placed.trial.beside.facts));
-    let task_facts = TaskFacts::of_tasks(&facts, notes);
-    let plan = |(name, digests): (&&str, &BTreeSet<&str>)| {
-        let own = task_facts.get(name).cloned().unwrap_or_default();
-        PlannedTask {
-            name: (*name).to_owned(),
-            digest: digests.first().map_or_else(String::new, |digest| (*digest).to_owned()),
-            cluster: own.cluster,
-            difficulty: own.difficulty,
-            category: own.category,
-            negative_control: false,
-            second_stage: false,
-            curated: Vec::new(),
-        }
-    };
-    tasks.iter().map(plan).collect()
+    );
+    let planned_tasks: Vec<PlannedTask> = tasks
+        .iter()
+        .map(|(name, digests)| {
+            let own = task_facts.get(name).cloned().unwrap_or_default();
+            PlannedTask {
+                name: (*name).to_owned(),
+                digest: digests.first().map_or_else(String::new, |digest| (*digest).to_owned()),
+                cluster: own.cluster,
+                difficulty: own.difficulty,
+                category: own.category,
+                negative_control: false,
+                second_stage: false,
+                curated: Vec::new(),
+            }
+        })
+        .collect();
+    (planned_tasks, provisions)
 }
 
 /// Whether a model did the work. Harbor's oracle and nop may carry a model's name, and never ask

@@ -159,7 +159,7 @@ pub(super) fn import_read(
     number_repetitions(&mut trials, &mut skipped);
     let clusters = clusters(&mut trials, &mut skipped);
     let labels =
-        TaskFacts::of_tasks(&trials.iter().map(|trial| (trial.task.as_str(), &trial.facts)), &mut notes);
+        TaskFacts::of_tasks(trials.iter().map(|trial| (trial.task.as_str(), &trial.facts)), &mut notes);
     let provisions = known_provisions(
         trials.iter().map(|trial| (trial.task.as_str(), trial.condition.as_str(), trial.skills)),
         &mut notes,

@@ -13,6 +13,9 @@ use super::facts::TaskFacts;
 /// Folders above the one that the user named in which tasks are looked for: those of a project are beside its `jobs`.
 const ABOVE: usize = 3;
 
+/// Most entries of a folder that are tried as folders of tasks.
+const BESIDE: usize = 500;
+
 /// Most parts of a task's path that are looked for together.
 const PARTS: usize = 3;
 
@@ -69,19 +72,26 @@ impl TaskSearch<'_> {
     /// The nearest folder of the task beside the trial; `None` if there is none.
     pub(super) fn find_beside(&self) -> Option<TaskBeside> {
         let places = self.places();
-        self.folders().find_map(|folder| places.iter().find_map(|place| self.read(folder, place, false)))
+        let read = |folder: &PathBuf| places.iter().find_map(|place| self.read(folder, place, false));
+        self.folders().iter().find_map(read)
     }
 
     /// Tokens of the body of a skill whose path the job states.
     pub(super) fn find_skill(&self, source: &str) -> Option<usize> {
         let places = ends_of(source);
-        self.folders().find_map(|folder| places.iter().find_map(|place| body_tokens(folder, place)))
+        self.folders().iter().find_map(|folder| places.iter().find_map(|place| body_tokens(folder, place)))
     }
 
-    /// The folders above the trial, nearest first, and those beside them.
-    fn folders(&self) -> impl Iterator<Item = &Path> {
+    /// The folders above the trial, nearest first, those above the one that the user named, and those beside it.
+    fn folders(&self) -> Vec<PathBuf> {
         let within = self.trial.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
-        within.chain(self.root.ancestors().skip(1).take(ABOVE))
+        let above = within.chain(self.root.ancestors().skip(1).take(ABOVE)).map(Path::to_owned);
+        let entries = self.root.parent().and_then(|parent| std::fs::read_dir(parent).ok());
+        let plain = |entry: std::fs::DirEntry| Some(entry.path()).filter(|_| is_folder(&entry));
+        let mut beside: Vec<PathBuf> =
+            entries.into_iter().flatten().flatten().take(BESIDE).filter_map(plain).collect();
+        beside.sort();
+        above.chain(beside).collect()
     }
 
     /// The last part of its name.
@@ -164,6 +174,11 @@ fn skills(folder: &Path, place: &Path) -> BTreeMap<String, usize> {
     skills
 }
 
+/// Whether an entry is a folder and no link to one.
+fn is_folder(entry: &std::fs::DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_dir())
+}
+
 /// A folder below another one, if no part of its path is a link.
 fn plain_folder(folder: &Path, relative: &Path) -> Option<PathBuf> {
     let mut path = folder.to_owned();
@@ -196,6 +211,7 @@ mod tests {
             "---\nname: one\ndescription: d\n---\nSome words.\n",
         );
         write("tasks/other/task.toml", "[task]\nname = \"org/b\"\n[metadata]\ncategory = \"cli\"");
+        write("suite/d/task.toml", "[metadata]\ncategory = \"beside\"");
         write("jobs/day/x__1/result.json", "{}");
         write("jobs/day/y__1/task.toml", "[metadata]\ncategory = \"copied\"");
         let (root, job) = (folder.path().join("jobs"), folder.path().join("jobs/day"));
@@ -214,6 +230,7 @@ mod tests {
         check("x__1", "c", Some("tasks/other"), None);
         check("x__1", "c", Some("../../../etc"), None);
         check("y__1", "c", None, Some("copied"));
+        check("x__1", "d", Some("/elsewhere/tasks/d"), Some("beside"));
         let search = TaskSearch { trial: &job.join("x__1"), root: &root, name: "a", path: None };
         let found = search.find_beside().unwrap();
         assert_eq!(

@@ -1,8 +1,11 @@
 //! Caps of a run, and whether it needs some.
 
+use std::collections::BTreeSet;
+
 use assay_diagnostic::counted;
 use assay_model::Price;
-use assay_store::{AgentSpec, Selection};
+use assay_store::{AgentSpec, Selection, Store, TrialId};
+use assay_trace::Placement;
 
 use crate::plan::Plan;
 

@@ -6,15 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use assay_agent::cli_agents::Installation;
-use assay_store::{ConditionRole, Selection, Store};
+use assay_store::{Selection, Store};
 use assay_trace::Placement;
-use assay_trial::{
-    AgentCheck, AgentSpec, OFFERED_SKILL, Pairing, Plan, PlanError, SandboxChoice, SandboxKind, SingleTrial,
-    SingleTrialError, evaluate_agent_check, run_single, write_agent_check,
-};
+use assay_trial::{AgentCheck, AgentCheckError, Plan, SandboxChoice, SandboxKind, run_agent_check};
 use serde::Serialize;
 
 use super::chosen::{Chosen, chosen, find};
@@ -38,6 +34,7 @@ struct Finding {
 pub(super) fn run(args: &DoctorArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let cache = machine::cache()?;
     let scratch = scratch_folder(&settings.store)?;
+    let images = BTreeMap::from([("*".to_owned(), "base:bookworm".to_owned())]);
     let mut findings = Vec::new();
     for chosen in chosen(&args.agents, args.agents.is_empty())? {
         let harness = chosen.0;
@@ -49,26 +46,21 @@ pub(super) fn run(args: &DoctorArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             ));
             continue;
         }
-        let finding = examine(&chosen, args.sandbox, args.placement.map(Into::into), &base(), &scratch)?;
+        let finding = examine(&chosen, args.sandbox, args.placement.map(Into::into), &images, &scratch)?;
         if !ui.json() {
             ui.out(&render(&finding))?;
         }
         findings.push(finding);
     }
-    let all = findings.iter().all(|finding| finding.sees);
     if ui.json() {
         ui.document(&serde_json::json!({ "schema": "assay.agent-doctor/2", "agents": findings }))?;
     }
-    Ok(if all { Status::Done } else { Status::DidNotHold })
+    Ok(if findings.iter().all(|finding| finding.sees) { Status::Done } else { Status::DidNotHold })
 }
 
 fn render(finding: &Finding) -> String {
-    let mut text = format!("{} {} in {}\n", finding.agent, finding.version, finding.sandbox);
-    for check in &finding.checks {
-        let mark = if check.passed { "ok" } else { "--" };
-        text.push_str(&format!("  {mark}  {:12}{}\n", check.what, assay_report::clean(&check.text)));
-    }
-    text
+    let lines: String = finding.checks.iter().map(AgentCheck::to_line).collect();
+    format!("{} {} in {}\n{lines}", finding.agent, finding.version, finding.sandbox)
 }
 
 /// Tests the agents whose trials a run is about to execute. An agent that sees no skills would make
@@ -99,11 +91,6 @@ pub(crate) fn check_planned_agents(
         }
     }
     Ok(())
-}
-
-/// The image map if the experiment does not set one.
-fn base() -> BTreeMap<String, String> {
-    BTreeMap::from([("*".to_owned(), "base:bookworm".to_owned())])
 }
 
 /// The sandbox.
@@ -140,8 +127,6 @@ fn examine(
     let folder = tempfile::Builder::new().prefix(".assay-doctor-").tempdir_in(scratch);
     let folder =
         folder.map_err(|error| broken(&format!("create a folder in {}", scratch.display()), &error))?;
-    let word = format!("lanternfish-{}", std::process::id());
-    write_agent_check(folder.path(), &word).map_err(|error| broken("write the trial", &error))?;
     let mut finding = Finding {
         agent: harness.name(),
         version: version.clone().unwrap_or(harness.package().version.to_owned()),
@@ -153,31 +138,13 @@ fn examine(
     let docker = machine::docker_options(store.label(), &store.owner().mark());
     let sandboxes = machine::sandboxes_with(docker).of_store(&store);
     let here = machine::context(&sandboxes, None);
-    let mut agent = AgentSpec::named(harness.name());
-    agent.version.clone_from(version);
-    agent.model = Some("scripted:turns.jsonl".to_owned());
-    agent.timeout = Some(120.0);
-    agent.placement = placement;
-    let trial = SingleTrial {
-        name: "doctor",
-        directory: folder.path(),
-        task: &folder.path().join("task"),
-        agent,
-        condition: ConditionRole::Curated.name(),
-        library: vec!["skills/*".to_owned()],
-        pairing: Pairing { curated: Some(vec![OFFERED_SKILL.to_owned()]), ..Pairing::default() },
-        sandbox: choice(sandbox, images),
+    let (choice, version) = (choice(sandbox, images), version.as_deref());
+    finding.checks = match run_agent_check(folder.path(), *harness, version, placement, choice, &store, &here)
+    {
+        Ok(checks) => checks,
+        Err(AgentCheckError::Trial(error)) => return Err(error.into()),
+        Err(error) => return Err(Failure::infrastructure(error.to_string())),
     };
-    let record = match run_single(&trial, &store, &here, &AtomicBool::new(false)) {
-        Ok(record) => record,
-        Err(SingleTrialError::Plan(PlanError::Agent { error, .. })) => {
-            finding.checks.push(AgentCheck { what: "installed", passed: false, text: error.to_string() });
-            return Ok(finding);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    finding.checks = evaluate_agent_check(&store, record, *harness, placement, &word);
-    store.clear_scratch();
     finding.sees = finding.checks.iter().all(|check| check.passed);
     Ok(finding)
 }

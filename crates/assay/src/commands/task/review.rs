@@ -146,31 +146,27 @@ pub(in crate::commands) fn write_reviews(
             ..Context::default()
         };
         let review = review_task(&task, skills, &context, Some(executor), &runs, ui)?;
-        let failed = |error| {
-            Failure::infrastructure(format!("cannot write {}: {error}", file.display()))
-                .hint("check that the path is writable and has free space")
-        };
-        fs::create_dir_all(out).map_err(failed)?;
-        let text = redact(&review_markdown(&review), &machine::secrets()) + &mark;
-        assay_fs::replace_file(&file, text.as_bytes()).map_err(failed)?;
+        write_review(out, &task.name, &(redact(&review_markdown(&review), &machine::secrets()) + &mark))?;
     }
     close_checker(executor, ui);
     Ok(())
 }
 
+fn write_review(out: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let file = out.join(format!("{name}.md"));
+    let written = fs::create_dir_all(out).and_then(|()| assay_fs::replace_file(&file, text.as_bytes()));
+    written.map_err(|error| {
+        Failure::infrastructure(format!("cannot write {}: {error}", file.display()))
+            .hint("check that the path is writable and has free space")
+    })
+}
+
 fn print(document: &TaskReviewDocument, out: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
     let secrets = machine::secrets();
     if let Some(out) = out {
-        let failed = |error| {
-            Failure::bad_input(format!("cannot write to {}: {error}", out.display()))
-                .hint("check that the path is writable and has free space")
-        };
-        fs::create_dir_all(out).map_err(failed)?;
         let names = distinct_names(document.tasks.iter().map(|review| review.task.name.as_str()));
         for (review, name) in document.tasks.iter().zip(names) {
-            let text = redact(&review_markdown(review), &secrets);
-            let file = out.join(format!("{name}.md"));
-            assay_fs::replace_file(&file, text.as_bytes()).map_err(failed)?;
+            write_review(out, &name, &redact(&review_markdown(review), &secrets))?;
         }
     }
     if ui.json() {
