@@ -135,7 +135,7 @@ impl MeasuredRuns {
         for run in &self.runs {
             match run.tasks.iter().find(|planned| planned.name == task) {
                 Some(planned) if is_version(&planned.digest) => {
-                    results.extend(task_results(store, run, task)?)
+                    results.extend(task_results(store, run, task)?);
                 }
                 Some(_) => others.push(run.run.clone()),
                 None => {}

@@ -216,7 +216,7 @@ mod tests {
     const SKILL: &str =
         "---\nname: ops\ndescription: House rules.\n---\n\n# Rules\n\n- Never run `make deploy`.\n";
 
-    fn labelled(twin: &str, second: &str, acts: Value) -> LabelledAct {
+    fn labelled(twin: &str, second: &str, acts: &Value) -> LabelledAct {
         serde_json::from_value(
             json!({ "skill": "x", "line": 8, "twin": twin, "second": second, "acts": acts }),
         )
@@ -228,10 +228,10 @@ mod tests {
         let check = |act: LabelledAct, violated: bool| {
             assert_eq!(!judge_act(&act, SKILL).violated.is_empty(), violated, "{act:?}");
         };
-        check(labelled("guilty", "breaks", json!([{ "run": "cd app && make deploy" }])), true);
-        check(labelled("obedient", "obeys", json!([{ "run": "make test" }])), false);
+        check(labelled("guilty", "breaks", &json!([{ "run": "cd app && make deploy" }])), true);
+        check(labelled("obedient", "obeys", &json!([{ "run": "make test" }])), false);
         let file = json!([{ "write": "ship.sh", "content": "#!/bin/sh\nmake deploy\n" }]);
-        check(labelled("guilty", "breaks", file), true);
+        check(labelled("guilty", "breaks", &file), true);
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
             ("obedient", "breaks", "make deploy"),
         ]
         .into_iter()
-        .map(|(twin, second, run)| judge_act(&labelled(twin, second, json!([{ "run": run }])), SKILL))
+        .map(|(twin, second, run)| judge_act(&labelled(twin, second, &json!([{ "run": run }])), SKILL))
         .collect();
         let found = figures(&judged);
         let count = |rate: &Rate| (rate.count, rate.of);

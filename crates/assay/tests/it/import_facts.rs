@@ -56,7 +56,7 @@ fn jobs_of_harbor_have_the_strata_of_their_tasks() {
                 "config": { "agent": { "name": "x" } }, "verifier_result": { "rewards": { "reward": 1.0 } },
                 "started_at": "2026-01-15T10:00:00Z", "finished_at": "2026-01-15T10:01:00Z",
             });
-            lab.write(&format!("jobs/{job}/{task}__1/result.json"), &result.to_string());
+            lab.write(&format!("jobs/{job}/{task}__1/result.json"), result.to_string());
             lab.write(&format!("jobs/{job}/{task}__1/trial.log"), "");
         }
     }
