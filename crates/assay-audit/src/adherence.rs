@@ -111,10 +111,6 @@ pub struct DirectiveCounts {
 /// out are no higher.
 pub const ADOPTED: f64 = 0.25;
 
-/// Words of the skill written out again that are worth half of what text alone can weigh; fewer show nothing by
-/// themselves.
-const WORDS: f64 = 20.0;
-
 impl DirectiveCounts {
     /// The counts of some directives, of which so many reached the agent. Every page and command that counts what a run
     /// followed counts here.
@@ -137,14 +133,6 @@ impl Adherence {
     /// Whether the run adopted something of the skill.
     pub fn adopted(&self) -> bool {
         self.score >= ADOPTED
-    }
-
-    /// Whether the run shows something of the skill that is not common or already in the task: a directive or a
-    /// declared answer that counts for the score, or twenty words of its text.
-    pub fn shows_skill(&self) -> bool {
-        self.assessments.iter().any(|assessment| assessment.weight > 0.0)
-            || !self.declared.is_empty()
-            || self.passages.iter().map(|passage| passage.words).sum::<f64>() >= WORDS
     }
 
     /// How many directives have which status.

@@ -42,7 +42,7 @@ use super::declared::{DeclaredAnswer, DeclaredCheck};
 use super::matching::Matcher;
 use super::passage::{Passage, Written, passages};
 use super::run_evidence::RunEvidence;
-use super::{Adherence, Assessment, Status, WORDS};
+use super::{Adherence, Assessment, Status};
 use crate::directive::{Directive, Modality, Probe};
 use crate::evidence::{SkillText, keys};
 use crate::rarity::rarity;
@@ -54,6 +54,9 @@ const HALF: f64 = 4.5;
 
 /// What text alone can weigh.
 const TEXT: f64 = 0.5;
+
+/// Words of the skill written out again that are worth half of that.
+const WORDS: f64 = 20.0;
 
 /// What an example weighs against a demand.
 const EXAMPLE: f64 = 0.5;

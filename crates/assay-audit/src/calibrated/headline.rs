@@ -114,8 +114,8 @@ pub(super) fn sentence(basis: &Basis<'_>) -> String {
     }
     if basis.measured == 0 {
         return format!(
-            "{subject}: adoption cannot be measured: what the skill demands is common or already in the task, or no run did \
-             it, so that nothing tells whether a run used the skill."
+            "{subject}: adoption cannot be measured: what the skill demands is common or already in the task, so that following \
+             it does not show that a run used the skill."
         );
     }
     let Some(excess) = basis.adoption else {

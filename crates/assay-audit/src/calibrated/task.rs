@@ -126,8 +126,8 @@ pub struct RunAudit {
     pub opened_at: Option<usize>,
     /// What it shows of the skill's directives.
     pub adherence: Adherence,
-    /// Its adoption score; `None` where the skill cannot be measured in this task: no run, with it or without, shows
-    /// anything of it that is not common or already in the task.
+    /// Its adoption score; `None` where the skill cannot be measured in this task: what its directives demand shows nothing
+    /// there, its checks declare no answer, and no run wrote out its text.
     pub adoption: Option<f64>,
     /// Whether it reaches the threshold; `None` where no run could.
     pub adopted: Option<bool>,
@@ -225,8 +225,7 @@ fn audit_against(task: &TaskRuns<'_>, known_skills: &[SkillText], library: &[Ski
     let adherence = Cohort::new(task.skill, &materials, &seen).with_declared(&declared).adherences();
     let declared_items: BTreeSet<&str> = declared.iter().flatten().map(|check| check.name.as_str()).collect();
     let weight = attainable(task.skill, &seen) + declared_items.len() as f64;
-    // Nothing can be said of a run that shows nothing, unless another shows that something can be seen.
-    let is_measurable = adherence.iter().any(Adherence::shows_skill);
+    let is_measurable = weight > 0.0 || adherence.iter().any(|adherence| adherence.score > 0.0);
     let others = library.iter().filter(|skill| skill.body != task.skill.body);
     let other_skills: Vec<Vec<Adherence>> =
         others.map(|skill| adherences(skill, &materials, &seen)).collect();

@@ -1,7 +1,5 @@
 //! Prohibitions of public skills, with an act that obeys each and one that breaks it, as readers wrote and labelled them.
 
-use std::collections::BTreeMap;
-
 use assay_audit::adherence::{Left, RunEvidence, Status, assess};
 use assay_audit::calibrated::Rate;
 use assay_audit::directive::{Modality, SkillFile, SkillPackage, extract};
@@ -198,15 +196,6 @@ pub fn figures(judged: &[Judged]) -> ProhibitionFigures {
         read: Rate::counted(of(Twin::Guilty).map(|one| !one.forbidden.is_empty())),
         elsewhere: Rate::counted(of(Twin::Obedient).map(|one| !one.elsewhere.is_empty())),
     }
-}
-
-/// The acts by skill, so that a corpus is read once.
-pub fn by_skill(acts: Vec<LabelledAct>) -> BTreeMap<String, Vec<LabelledAct>> {
-    let mut found: BTreeMap<String, Vec<LabelledAct>> = BTreeMap::new();
-    for act in acts {
-        found.entry(act.skill.clone()).or_default().push(act);
-    }
-    found
 }
 
 #[cfg(test)]

@@ -388,7 +388,7 @@ fn behaviour(
     if unknown > 0 {
         let of = if unknown == traces.len() { String::new() } else { format!(" in {unknown} of them") };
         text.push_str(&format!(
-            " Adoption cannot be measured{of}: what the skill demands is common or already in the task, or no run did it."
+            " Adoption cannot be measured{of}: what the skill demands is common or already in the task."
         ));
     }
     let run = &data.plan.run;

@@ -67,7 +67,10 @@ fn a_corpus_shows_who_read_the_skill_and_both_spans() {
 fn a_corpus_gives_pairs_traces_and_findings() {
     let found = lines(&lab().assay(&["audit", "corpus", "data", "--format", "json"]).ok().stdout);
     let kinds: Vec<&str> = found.iter().map(|line| line["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, [["pair"; 9].as_slice(), &["trace"; 4], &["directive"; 3], &["findings"]].concat());
+    assert_eq!(
+        kinds,
+        [["pair"; 9].as_slice(), &["trace"; 4], &["directive"; 3], &["run", "findings"]].concat()
+    );
     let trace = &found[9];
     assert_eq!((&trace["condition"], &trace["exposure"]["opened"]), (&json!("with"), &json!(true)));
     assert_eq!((&trace["task"], &trace["repetition"]), (&json!("ledger"), &json!(1)));
@@ -265,7 +268,11 @@ fn adoption_is_unknown_where_nothing_can_be_adopted_measurably() {
     let little = "a single run cannot show adoption";
     check("Write the code `RH-7731` above the totals.\n", "RH-7731\n", true, false, little);
     let more = "Name the column `closing_zq_month`.\n\nWrite the code `SG-4482` below the totals.\n";
-    check(&format!("Write the code `RH-7731`.\n\n{more}"), "RH-7731\n", true, true, "shows no adoption");
-    // No run did anything of it: nothing shows that it could have been seen.
-    check(&format!("Write the code `RH-7731`.\n\n{more}"), "nothing of it\n", false, false, nothing);
+    check(
+        &format!("Write the code `RH-7731`.\n\n{more}"),
+        "nothing of it\n",
+        true,
+        true,
+        "shows no adoption",
+    );
 }
