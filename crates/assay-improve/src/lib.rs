@@ -1,4 +1,3 @@
-//! Whether a changed skill is better, and which parts of a skill carry its lift.
+//! Which parts of a skill carry its lift.
 
-pub mod campaign;
 pub mod shrink;

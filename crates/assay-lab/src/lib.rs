@@ -5,6 +5,7 @@
 
 mod args;
 pub mod audit;
+pub mod campaign;
 mod commands;
 pub mod cta;
 mod failure;

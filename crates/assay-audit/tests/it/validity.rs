@@ -120,8 +120,8 @@ fn limits_that_only_runs_with_the_skill_keep_are_told_from_chance() {
     let scores = run_scores(&found.tasks);
     assert_eq!(scores.len(), 3);
     assert!(scores.iter().all(|run| run.measured == 1 && run.controls == [0.0; 3]), "{scores:?}");
-    // Where no run keeps one, nothing is known.
+    // Where no run keeps one, none adopts anything.
     let found = audit_of(&skill, &[0; 6], &with);
-    assert!(found.tasks[0].runs.iter().all(|run| run.adoption.is_none() && run.adopted.is_none()));
-    assert!(run_scores(&found.tasks).iter().all(|run| run.score.is_none() && run.measured == 0));
+    assert!(found.tasks[0].runs.iter().all(|run| run.adoption == Some(0.0) && run.adopted != Some(true)));
+    assert!(run_scores(&found.tasks).iter().all(|run| run.score == Some(0.0) && run.measured == 1));
 }

@@ -13,7 +13,7 @@ use super::decide::next_step;
 use super::design::{Refusal, ScreeningRule, ShrinkDesign};
 use super::outcome::{ShrinkDecision, ShrinkOutcome, ShrinkStep};
 use super::parts::{SkillPart, split_body};
-use super::trials::{CellTrials, ReferenceTrials, ShrinkCell, ShrinkScores, Stage, Wanted};
+use super::trials::{CellTrials, ReferenceTrials, ShrinkCell, ShrinkScores, ShrinkStage, WantedTrials};
 use super::variant::{Replacement, VariantError, render_body, write_copy};
 
 /// What a campaign is given.
@@ -312,15 +312,15 @@ impl Recorded {
 impl Trials<'_> {
     fn execute(
         &mut self,
-        wanted: &[Wanted],
+        wanted: &[WantedTrials],
         all: PartSet,
         scores: &mut ShrinkScores,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), ShrinkError> {
-        let stage = wanted.first().map_or(Stage::Screening, |one| one.cell.stage);
+        let stage = wanted.first().map_or(ShrinkStage::Screening, |one| one.cell.stage);
         let replacement = match stage {
             // What is accepted is the skill without the parts.
-            Stage::Confirmation => Replacement::Nothing,
+            ShrinkStage::Confirmation => Replacement::Nothing,
             _ => Replacement::Placebo,
         };
         for one in wanted {
@@ -474,7 +474,7 @@ fn plan_of(experiment: Experiment, machine: &ShrinkMachine<'_>) -> Result<Plan, 
 }
 
 /// The run of a stage.
-fn run_name(skill: &str, stage: Stage) -> String {
+fn run_name(skill: &str, stage: ShrinkStage) -> String {
     let name: String =
         skill.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).take(40).collect();
     format!("shrink-{}-{}", name.trim_matches('-'), stage.word())

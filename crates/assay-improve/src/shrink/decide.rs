@@ -12,7 +12,7 @@ use super::design::{
     ScreeningRule, ShrinkDesign, confirmation_repetitions, leave_one_out_repetitions, pairs,
 };
 use super::outcome::{PartOutcome, PartState, ShrinkDecision, ShrinkOutcome, ShrinkStep};
-use super::trials::{ReferenceTrials, ShrinkCell, ShrinkScores, Stage, Wanted};
+use super::trials::{ReferenceTrials, ShrinkCell, ShrinkScores, ShrinkStage, WantedTrials};
 
 /// The error rate that the tests of all parts share, and that of the one-sided tests of a margin.
 const ALPHA: f64 = 0.05;
@@ -58,7 +58,7 @@ struct Campaign<'a> {
 
 /// The effects of parts, and what is left.
 struct Map {
-    stage: Stage,
+    stage: ShrinkStage,
     parts: Vec<PartOutcome>,
     /// The screening, for sums of effects.
     tasks: Vec<AblatedTask>,
@@ -66,13 +66,14 @@ struct Map {
     left: usize,
 }
 
-type Missing = Vec<Wanted>;
+type Missing = Vec<WantedTrials>;
 
 impl Campaign<'_> {
     fn step(&self) -> Result<ShrinkOutcome, Missing> {
         let tasks = self.reference.len();
         let Some(allocation) = self.design.allocate(tasks) else {
-            let nothing = Map { stage: Stage::Screening, parts: Vec::new(), tasks: Vec::new(), left: 0 };
+            let nothing =
+                Map { stage: ShrinkStage::Screening, parts: Vec::new(), tasks: Vec::new(), left: 0 };
             return Ok(self.outcome(nothing, ShrinkDecision::Undecided, self.all, None, false));
         };
         let map = match self.design.rule {
@@ -91,18 +92,18 @@ impl Campaign<'_> {
             .filter(|(cell, repetitions)| {
                 self.scores.get(cell).map_or(0, super::CellTrials::len) < *repetitions
             })
-            .map(|(cell, repetitions)| Wanted { cell, repetitions })
+            .map(|(cell, repetitions)| WantedTrials { cell, repetitions })
             .collect();
         if missing.is_empty() { Ok(planned) } else { Err(missing) }
     }
 
-    fn scores_of(&self, stage: Stage, task: usize, kept: PartSet) -> Vec<f64> {
+    fn scores_of(&self, stage: ShrinkStage, task: usize, kept: PartSet) -> Vec<f64> {
         let cell = ShrinkCell { stage, task, kept };
         self.scores.get(&cell).map(|trials| trials.scores.clone()).unwrap_or_default()
     }
 
     /// Two variants of a stage as arm and baseline.
-    fn compare(&self, stage: Stage, arm: PartSet, base: PartSet) -> Vec<PairedTask> {
+    fn compare(&self, stage: ShrinkStage, arm: PartSet, base: PartSet) -> Vec<PairedTask> {
         let pair = |(task, reference): (usize, &ReferenceTrials)| PairedTask {
             arm: self.scores_of(stage, task, arm),
             base: self.scores_of(stage, task, base),
@@ -112,8 +113,8 @@ impl Campaign<'_> {
     }
 
     fn screen(&self, folds: usize) -> Result<Map, Missing> {
-        let once = self.require_screening(Stage::Screening)?;
-        let halves = self.screened(&[Stage::Screening]);
+        let once = self.require_screening(ShrinkStage::Screening)?;
+        let halves = self.screened(&[ShrinkStage::Screening]);
         let left = self.design.budget - once;
         if self.need_each_other(&halves)
             && leave_one_out_repetitions(left / self.reference.len().max(1), self.design.parts).is_some()
@@ -121,8 +122,8 @@ impl Campaign<'_> {
             return self.leave_one_out(left);
         }
         let (planned, tasks) = if folds > 1 {
-            let again = self.require_screening(Stage::FoldOver)?;
-            (once + again, self.screened(&[Stage::Screening, Stage::FoldOver]))
+            let again = self.require_screening(ShrinkStage::FoldOver)?;
+            (once + again, self.screened(&[ShrinkStage::Screening, ShrinkStage::FoldOver]))
         } else {
             (once, halves)
         };
@@ -137,14 +138,14 @@ impl Campaign<'_> {
             })
             .collect();
         let left = self.design.budget.saturating_sub(planned);
-        Ok(Map { stage: Stage::Screening, parts, tasks, left })
+        Ok(Map { stage: ShrinkStage::Screening, parts, tasks, left })
     }
 
-    fn require_screening(&self, stage: Stage) -> Result<usize, Missing> {
+    fn require_screening(&self, stage: ShrinkStage) -> Result<usize, Missing> {
         let mut wanted = BTreeMap::new();
         for task in 0..self.reference.len() {
             let rows = screening(self.design.parts, 2, self.design.seed, task as u64);
-            let rows = if stage == Stage::FoldOver { &rows[ROWS..] } else { &rows[..ROWS] };
+            let rows = if stage == ShrinkStage::FoldOver { &rows[ROWS..] } else { &rows[..ROWS] };
             for &kept in rows {
                 *wanted.entry(ShrinkCell { stage, task, kept }).or_insert(0) += 1;
             }
@@ -153,7 +154,7 @@ impl Campaign<'_> {
     }
 
     /// The trials of the screening.
-    fn screened(&self, stages: &[Stage]) -> Vec<AblatedTask> {
+    fn screened(&self, stages: &[ShrinkStage]) -> Vec<AblatedTask> {
         let mut tasks: Vec<AblatedTask> = self
             .reference
             .iter()
@@ -188,7 +189,7 @@ impl Campaign<'_> {
     /// The skill beside the skill without each of its parts, with trials of their own: those of the screening and the
     /// recorded ones have decided that it comes to this.
     fn leave_one_out(&self, left: usize) -> Result<Map, Missing> {
-        let stage = Stage::LeaveOneOut;
+        let stage = ShrinkStage::LeaveOneOut;
         let each = left / self.reference.len().max(1);
         let Some((without, whole)) = leave_one_out_repetitions(each, self.design.parts) else {
             return Ok(Map { stage, parts: Vec::new(), tasks: Vec::new(), left });
@@ -257,7 +258,7 @@ impl Campaign<'_> {
         let mut wanted = BTreeMap::new();
         for &(_, task, part) in tested {
             for kept in [self.all, self.all.without(part)] {
-                wanted.insert(ShrinkCell { stage: Stage::OwnTest, task, kept }, OWN_TEST);
+                wanted.insert(ShrinkCell { stage: ShrinkStage::OwnTest, task, kept }, OWN_TEST);
             }
         }
         map.left = map.left.saturating_sub(self.require(wanted)?);
@@ -265,7 +266,7 @@ impl Campaign<'_> {
             let is_needed = at >= tested.len() || {
                 let count = |kept: PartSet| VariantScores {
                     kept,
-                    scores: self.scores_of(Stage::OwnTest, task, kept),
+                    scores: self.scores_of(ShrinkStage::OwnTest, task, kept),
                 };
                 let variants = vec![count(self.all), count(self.all.without(part))];
                 let trials = AblatedTask { variants, cluster: None };
@@ -299,7 +300,7 @@ impl Campaign<'_> {
             let change = self.change_by_screening(&map, removed);
             return Ok(self.outcome(map, ShrinkDecision::Undecided, kept, change, false));
         }
-        let stage = Stage::Confirmation;
+        let stage = ShrinkStage::Confirmation;
         let mut wanted = BTreeMap::new();
         for task in 0..tasks {
             for whole in [self.all, kept] {
@@ -325,7 +326,7 @@ impl Campaign<'_> {
 
     /// The shorter skill less the skill, if parts add up.
     fn change_by_screening(&self, map: &Map, removed: PartSet) -> Option<(f64, Interval)> {
-        if map.stage == Stage::LeaveOneOut {
+        if map.stage == ShrinkStage::LeaveOneOut {
             // Parts that were left out one at a time say nothing of two.
             let only = removed.parts().next().filter(|_| removed.len() == 1)?;
             let part = map.parts.get(only)?;
@@ -354,7 +355,7 @@ impl Campaign<'_> {
         change: Option<(f64, Interval)>,
         confirmed: bool,
     ) -> ShrinkOutcome {
-        let mut stages: BTreeMap<Stage, (usize, usize)> = BTreeMap::new();
+        let mut stages: BTreeMap<ShrinkStage, (usize, usize)> = BTreeMap::new();
         for (cell, trials) in self.scores {
             let count = stages.entry(cell.stage).or_default();
             count.0 += trials.len();

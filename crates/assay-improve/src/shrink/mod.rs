@@ -18,4 +18,4 @@ pub use decide::next_step;
 pub use design::{Allocation, FEWEST_TASKS, Refusal, ScreeningRule, ShrinkDesign};
 pub use document::{SHRINK_SCHEMA, ShrinkDocument};
 pub use outcome::{PartOutcome, PartState, ShrinkDecision, ShrinkOutcome, ShrinkStep};
-pub use trials::{CellTrials, ReferenceTrials, ShrinkCell, ShrinkScores, Stage, Wanted};
+pub use trials::{CellTrials, ReferenceTrials, ShrinkCell, ShrinkScores, ShrinkStage, WantedTrials};

@@ -3,7 +3,7 @@
 use assay_stats::Interval;
 use assay_stats::ablation::PartSet;
 
-use super::trials::{Stage, Wanted};
+use super::trials::{ShrinkStage, WantedTrials};
 
 /// What is known of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub struct ShrinkOutcome {
     /// The parts of the shorter skill.
     pub kept: PartSet,
     /// The stage whose trials gave the parts' effects.
-    pub stage: Stage,
+    pub stage: ShrinkStage,
     /// The shorter skill less the skill: mean, and the interval of which the lower end decides; from the trials of the
     /// confirmation, or without these from the sum of effects in the screening.
     pub change: Option<(f64, Interval)>,
@@ -116,7 +116,7 @@ pub struct ShrinkOutcome {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShrinkStep {
     /// Trials that are missing.
-    Run(Vec<Wanted>),
+    Run(Vec<WantedTrials>),
     /// Nothing: this is the result.
     Done(ShrinkOutcome),
 }

@@ -28,7 +28,7 @@ fn play(design: &ShrinkDesign, tasks: usize, rate: Rate<'_>) -> ShrinkOutcome {
                 return outcome;
             }
             ShrinkStep::Run(wanted) => {
-                for Wanted { cell, repetitions } in wanted {
+                for WantedTrials { cell, repetitions } in wanted {
                     let trials = scores.entry(cell).or_default();
                     while trials.len() < repetitions {
                         trials.scores.push(draw(cell.task, cell.kept));
@@ -81,11 +81,11 @@ fn a_part_that_harms_is_left_out() {
 fn parts_that_need_each_other_are_left_out_one_at_a_time() {
     let together = |_: usize, kept: PartSet| holds((0..4).all(|part| kept.has(part)));
     let outcome = play(&design(6, 24, 24), 24, &together);
-    assert_eq!(outcome.stage, Stage::LeaveOneOut);
+    assert_eq!(outcome.stage, ShrinkStage::LeaveOneOut);
     assert_eq!(states(&outcome), "carries carries carries carries dead dead");
     // A budget for one screening alone does not show it, and nothing is left out.
     let outcome = play(&design(6, 24, 12), 24, &together);
-    assert_eq!((outcome.stage, outcome.decision), (Stage::Screening, ShrinkDecision::Undecided));
+    assert_eq!((outcome.stage, outcome.decision), (ShrinkStage::Screening, ShrinkDecision::Undecided));
     assert_eq!(outcome.kept.len() + outcome.parts.iter().filter(|part| part.state.is_removed()).count(), 6);
 }
 
@@ -121,7 +121,7 @@ fn lost_trials_keep_a_campaign_from_a_decision() {
     loop {
         match next_step(&design, &reference, &scores) {
             ShrinkStep::Run(wanted) => {
-                for Wanted { cell, repetitions } in wanted {
+                for WantedTrials { cell, repetitions } in wanted {
                     let kept = vec![holds(cell.kept.has(0)); repetitions - 1];
                     scores.insert(cell, CellTrials { scores: kept, lost: 1 });
                 }

@@ -6,7 +6,7 @@ use assay_stats::ablation::PartSet;
 
 /// What trials are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
+pub enum ShrinkStage {
     /// Variants with about half of the parts each.
     Screening,
     /// The complements of these variants.
@@ -19,7 +19,7 @@ pub enum Stage {
     Confirmation,
 }
 
-impl Stage {
+impl ShrinkStage {
     /// The word in output and JSON.
     pub fn word(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShrinkCell {
     /// What they are for. Trials of one stage are never used in another: what a stage selects on would bias the next one.
-    pub stage: Stage,
+    pub stage: ShrinkStage,
     /// The number of the task.
     pub task: usize,
     /// The parts that the variant keeps; the others are placebo.
@@ -45,7 +45,7 @@ pub struct ShrinkCell {
 
 /// Trials that come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedTrials {
     /// Which.
     pub cell: ShrinkCell,
     /// How many of them in all, with those that have been executed.

@@ -147,7 +147,7 @@ impl DirectiveJudge {
     ///
     /// # Errors
     /// The model cannot be used at all, is paid and has no cap, or replies cannot be stored. What came is kept.
-    pub fn judge(self) -> Result<DirectiveJudgement, AskError> {
+    pub fn judge_runs(self) -> Result<DirectiveJudgement, AskError> {
         let batches = self.batches();
         let questions: Vec<QuestionOf<'_, Vec<JudgeAnswer>>> = batches
             .iter()

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use assay_audit::adherence::Status;
 use assay_audit::calibrated::TaskRuns;
 use assay_audit::directive::{Directive, Modality};
+use assay_diagnostic::counted;
 use assay_syntax::parts::{Part, delimited};
 use assay_syntax::reply::{ReplyError, read_document};
 use assay_trace::{Source, Step, carries};
@@ -114,13 +115,16 @@ impl RunText {
         let excess = length(&steps).saturating_sub(RECORD_CAP);
         if excess > 0 {
             let (mut out, from) = (0, steps.len() / 3);
-            for step in steps.iter_mut().skip(from) {
-                if out >= excess {
-                    break;
-                }
+            let left = steps[from..].iter().take_while(|step| {
+                let is_over = out < excess;
                 out += step.shown.len();
-                *step = StepText::new(step.step);
-                "[this step is left out]\n".clone_into(&mut step.shown);
+                is_over
+            });
+            let left = left.count();
+            if let Some(first) = steps.get(from).map(|step| step.step) {
+                let mut gap = StepText::new(first);
+                gap.shown = format!("[{} from here on are left out]\n", counted(left, "step", "steps"));
+                steps.splice(from..from + left, [gap]);
             }
         }
         Self { task: task.prompt.chars().take(TASK_CAP).collect(), steps }

@@ -85,7 +85,7 @@ impl SectionTruth {
     }
 
     /// Draws a task. The pass rate without the skill is uniform where no effect leaves the range from 0 to 1.
-    fn draw(self, random: &mut ChaCha8Rng) -> SectionTask {
+    fn draw_task(self, random: &mut ChaCha8Rng) -> SectionTask {
         let mut moves = [0.0; SECTIONS];
         let mut moved = || uniform(random) < 0.5;
         match self {
@@ -125,7 +125,7 @@ impl SectionTask {
         self.base + by
     }
 
-    fn draw(&self, kept: PartSet, random: &mut ChaCha8Rng) -> f64 {
+    fn draw_score(&self, kept: PartSet, random: &mut ChaCha8Rng) -> f64 {
         f64::from(u8::from(uniform(random) < self.rate(kept)))
     }
 }
@@ -184,7 +184,7 @@ impl AblationCell {
     pub fn simulate(&self, suites: u64, seed: u64) -> AblationFigures {
         let population: Vec<SectionTask> = {
             let random = &mut stream(seed, Purpose::Ablation, 0);
-            (0..POPULATION).map(|_| self.truth.draw(random)).collect()
+            (0..POPULATION).map(|_| self.truth.draw_task(random)).collect()
         };
         let all = PartSet::all(SECTIONS);
         let loss = |kept: PartSet| {
@@ -230,12 +230,12 @@ impl AblationCell {
     /// One campaign, by the function of the command.
     fn play(&self, seed: u64, random: &mut ChaCha8Rng) -> assay_improve::shrink::ShrinkOutcome {
         let all = PartSet::all(SECTIONS);
-        let tasks: Vec<SectionTask> = (0..self.tasks).map(|_| self.truth.draw(random)).collect();
+        let tasks: Vec<SectionTask> = (0..self.tasks).map(|_| self.truth.draw_task(random)).collect();
         let reference: Vec<ReferenceTrials> = tasks
             .iter()
             .map(|task| ReferenceTrials {
-                whole: (0..REFERENCE).map(|_| task.draw(all, random)).collect(),
-                none: (0..REFERENCE).map(|_| task.draw(PartSet::EMPTY, random)).collect(),
+                whole: (0..REFERENCE).map(|_| task.draw_score(all, random)).collect(),
+                none: (0..REFERENCE).map(|_| task.draw_score(PartSet::EMPTY, random)).collect(),
                 cluster: None,
             })
             .collect();
@@ -254,7 +254,7 @@ impl AblationCell {
                     for one in wanted {
                         let trials = scores.entry(one.cell).or_default();
                         for _ in trials.len()..one.repetitions {
-                            trials.scores.push(tasks[one.cell.task].draw(one.cell.kept, random));
+                            trials.scores.push(tasks[one.cell.task].draw_score(one.cell.kept, random));
                         }
                     }
                 }
@@ -274,7 +274,7 @@ mod tests {
         let sets: Vec<PartSet> =
             (0..256_usize).map(|bits| PartSet::of((0..SECTIONS).filter(|at| bits >> at & 1 == 1))).collect();
         let check = |truth: SectionTruth, random: &mut ChaCha8Rng, lift: f64, effects: [f64; 3]| {
-            let tasks: Vec<SectionTask> = (0..4000).map(|_| truth.draw(random)).collect();
+            let tasks: Vec<SectionTask> = (0..4000).map(|_| truth.draw_task(random)).collect();
             let mean = |kept: PartSet| tasks.iter().map(|task| task.rate(kept)).sum::<f64>() / 4000.0;
             let rates: Vec<f64> = sets.iter().map(|kept| mean(*kept)).collect();
             assert!(rates.iter().all(|rate| (0.0..=1.0).contains(rate)), "{truth:?}");

@@ -2,7 +2,7 @@
 
 mod rules;
 
-use assay_improve::campaign::{
+use crate::campaign::{
     Campaign, CampaignDesign, CampaignSize, CandidateTruth, MARGIN, World, campaign_level, run_simulated,
 };
 use assay_stats::simulate::Baseline;
@@ -223,7 +223,7 @@ impl AcceptCell {
         if (self.tasks, self.candidates) != (100, 20) {
             return misses;
         }
-        let most = assay_improve::campaign::MOST_TRIALS;
+        let most = crate::campaign::MOST_TRIALS;
         if found.trials_p95 > most {
             misses.push(AcceptMiss { what: "trials", found: found.trials_p95 as f64, limit: most as f64 });
         }
@@ -254,7 +254,9 @@ mod tests {
         let found = cell(AcceptRule::Assay, better, 100, 20);
         assert!(found.accepted_true.unwrap() > 0.66 && found.trials_p95 <= 760, "{found:?}");
         assert!(cell(AcceptRule::Assay, AcceptTruth::Null, 100, 20).accepted_null.unwrap() < 0.05);
-        for rule in AcceptRule::ALL.into_iter().filter(|rule| *rule != AcceptRule::Assay) {
+        // The e-process accepts none on so few tasks; docs/STATISTICS.md has what it does on a hundred.
+        let careless = |rule: &AcceptRule| !matches!(rule, AcceptRule::Assay | AcceptRule::EProcess);
+        for rule in AcceptRule::ALL.into_iter().filter(careless) {
             let null = cell(rule, AcceptTruth::Null, 30, 20);
             assert!(null.accepted_null.unwrap() > 0.05, "{rule:?}: {null:?}");
             assert_eq!(null.accepted_true, None);

@@ -7,6 +7,7 @@ mod cta;
 mod needs_labels;
 mod plan;
 mod product;
+mod recorded;
 mod retrieval;
 mod routing;
 mod simulation;

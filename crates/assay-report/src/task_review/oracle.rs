@@ -33,6 +33,19 @@ pub struct OracleTrial {
     pub seconds: Option<f64>,
 }
 
+impl OracleTrial {
+    /// A trial of `oracle` or `no-op`, with its reward, that of each test, and its seconds.
+    pub fn new(
+        agent: &'static str,
+        outcome: Outcome,
+        reward: Option<f64>,
+        tests: BTreeMap<String, f64>,
+        seconds: Option<f64>,
+    ) -> Self {
+        Self { agent, outcome, reward, tests, seconds }
+    }
+}
+
 impl OracleResults {
     /// Whether something was to be executed and could not be.
     pub fn is_unchecked(&self) -> bool {

@@ -29,7 +29,7 @@ pub fn pooled_trial_variance(cells: &[Vec<f64>]) -> Option<f64> {
 }
 
 /// The smallest effect of one part that is found with 80% power: `tasks` tasks, `rows` variants of one trial each, `parts`
-/// parts judged as one family, `variance` that of a trial within its task.
+/// parts tested as one family, `variance` that of a trial within its task.
 ///
 /// Half of the tasks are assumed to need the part and the others not, so that an effect d has a standard deviation of d over
 /// tasks (in public suites half of the tasks do not move at all): d² = c²(4v/rows + d²)/n with c the sum of Student's

@@ -82,7 +82,7 @@ pub fn part_effect(
 }
 
 fn sample_of(tasks: &[AblatedTask], parts: usize, of: PartSet) -> Option<Sample> {
-    let mut fits: Vec<Fit> = tasks.iter().filter_map(|task| fit(task, parts, of)).collect();
+    let mut fits: Vec<Fit> = tasks.iter().filter_map(|task| fit_task(task, parts, of)).collect();
     if fits.is_empty() {
         return None;
     }
@@ -118,7 +118,7 @@ fn variance_of(fits: &[Fit]) -> f64 {
 }
 
 /// Least squares within a task; `None` if its variants do not separate the parts.
-fn fit(task: &AblatedTask, parts: usize, of: PartSet) -> Option<Fit> {
+fn fit_task(task: &AblatedTask, parts: usize, of: PartSet) -> Option<Fit> {
     let mut rows: Vec<(PartSet, Vec<f64>)> = task
         .variants
         .iter()

@@ -46,13 +46,13 @@ fn insert(database: &Connection, sessions: &[Row<'_>], messages: &[Said<'_>]) {
 
 /// A database as bytes.
 pub(crate) fn file(sessions: &[Row<'_>], messages: &[Said<'_>]) -> Vec<u8> {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     fs::read(lab.database(SCHEMA, sessions, messages)).unwrap()
 }
 
-struct Lab(TempDir);
+struct DatabaseLab(TempDir);
 
-impl Lab {
+impl DatabaseLab {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -155,7 +155,7 @@ fn export(messages: &[Said<'_>]) -> String {
 
 #[test]
 fn session_of_the_database_is_that_of_its_export() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     let path = lab.database(SCHEMA, &[("s", None, 500)], &one_session());
     let before = lab.files();
     let exported = read::read_from(export(&one_session()).as_bytes(), "it", None).unwrap();
@@ -190,7 +190,7 @@ fn session_of_the_database_is_that_of_its_export() {
 
 #[test]
 fn sessions_are_apart_and_sub_agents_belong_to_theirs() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     let call = called("task", "c1", &json!({ "prompt": "look around" }), "seen", 0);
     let messages = [
         ("m1", "late", user(9_000), vec![("p1", said("Later."))]),
@@ -239,7 +239,7 @@ fn sessions_are_apart_and_sub_agents_belong_to_theirs() {
 
 #[test]
 fn messages_that_a_fork_copied_count_once() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     let reply = |text| vec![("", said(text)), ("", used(10, 20))];
     let parts = |ids: [&'static str; 2], text| {
         ids.into_iter().zip(reply(text)).map(|(id, (_, part))| (id, part)).collect::<Vec<_>>()
@@ -273,7 +273,7 @@ fn messages_that_a_fork_copied_count_once() {
 
 #[test]
 fn opened_skill_is_visible() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     let body = "Each report ends with the word that this page names, in small letters.\n\
                 No other word is written after it, and no full stop ends the report.";
     let shown = format!("<skill_content name=\"agreed-word\">\n{body}\n</skill_content>");
@@ -297,7 +297,7 @@ fn opened_skill_is_visible() {
 
 #[test]
 fn changes_in_the_log_beside_it_are_read_and_nothing_is_written() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     let path = lab.at("opencode.db");
     let database = Connection::open(&path).unwrap();
     database.pragma_update(None, "journal_mode", "WAL").unwrap();
@@ -306,7 +306,7 @@ fn changes_in_the_log_beside_it_are_read_and_nothing_is_written() {
     // While it is open, and all of it is still in the log.
     assert_eq!(all(&path)[0].trajectory.steps.len(), 3);
     // The files of a process that was killed.
-    let left = Lab::new();
+    let left = DatabaseLab::new();
     for name in ["opencode.db", "opencode.db-wal"] {
         fs::copy(lab.at(name), left.at(name)).unwrap();
     }
@@ -330,7 +330,7 @@ fn changes_in_the_log_beside_it_are_read_and_nothing_is_written() {
 
 #[test]
 fn hostile_database_is_refused_and_runs_nothing() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     let check = |schema: &str, expected: &str| {
         let path = lab.at("hostile.db");
         let _ = fs::remove_file(&path);
@@ -379,7 +379,7 @@ fn hostile_database_is_refused_and_runs_nothing() {
 
 #[test]
 fn damaged_rows_are_reported_and_the_rest_is_read() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     let path = lab.database(SCHEMA, &[("s", None, 500)], &one_session());
     let database = Connection::open(&path).unwrap();
     for sql in [
@@ -405,7 +405,7 @@ fn damaged_rows_are_reported_and_the_rest_is_read() {
 
 #[test]
 fn database_with_damaged_pages_is_named_with_its_damage() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     let path = lab.database(SCHEMA, &[("s", None, 500)], &one_session());
     let whole = fs::read(&path).unwrap();
     let check = |bytes: &[u8], expected: &str| {
@@ -427,7 +427,7 @@ fn database_with_damaged_pages_is_named_with_its_damage() {
 
 #[test]
 fn databases_of_a_folder_are_found_and_those_of_other_programs_are_not() {
-    let lab = Lab::new();
+    let lab = DatabaseLab::new();
     lab.database(SCHEMA, &[("s", None, 500)], &one_session());
     let other = |name: &str, schema: &str| {
         Connection::open(lab.at(name)).unwrap().execute_batch(schema).unwrap();

@@ -217,9 +217,9 @@ fn unknown_facts_are_counted() {
     assert_eq!(
         known,
         [
-            ("a", "curated", Some(1), Some(true)),
-            ("a", "none", Some(0), Some(false)),
-            ("b", "none", Some(0), Some(false)),
+            ("a", ConditionRole::Curated.name(), Some(1), Some(true)),
+            ("a", ConditionRole::None.name(), Some(0), Some(false)),
+            ("b", ConditionRole::None.name(), Some(0), Some(false)),
         ]
     );
     // The skills themselves are not known.
@@ -246,8 +246,12 @@ fn skills_of_a_lock_have_their_length_beside_the_job() {
     let options = ImportOptions { name: "run".to_owned(), ..ImportOptions::default() };
     harbor(&store, &[folder.path().join("jobs")], &options).unwrap();
     let run = store.run("run").unwrap();
-    let curated: Vec<KnownSkills> =
-        run.provisions.iter().filter(|own| own.condition == "curated").filter_map(|own| own.known).collect();
+    let curated: Vec<KnownSkills> = run
+        .provisions
+        .iter()
+        .filter(|own| own.condition == ConditionRole::Curated.name())
+        .filter_map(|own| own.known)
+        .collect();
     let body = assay_skill::tokens("More words than the other.\n");
     assert_eq!(
         curated,

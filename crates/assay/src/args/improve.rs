@@ -5,7 +5,12 @@ use std::path::PathBuf;
 use super::permission::PermissionFlags;
 
 /// Improve a skill, with evidence
+///
+/// Trials decide what is left of a skill.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay improve shrink skills/ledger --experiment experiment.toml --max-trials 720
+  assay improve shrink skills/ledger --experiment experiment.toml --max-trials 480 --margin 0.2")]
 pub(crate) struct ImproveArgs {
     #[command(subcommand)]
     pub(crate) what: ImproveWhat,

@@ -141,7 +141,7 @@ const GLOBAL: &str = "Global options";
 /// The commands in the order and under the headings in which `assay --help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
-    ("Experiments", &["init", "draft", "task", "plan", "run", "improve", "worker"]),
+    ("Experiments", &["init", "draft", "task", "plan", "run", "worker"]),
     ("Results", &["appraise", "show", "view", "report", "compare", "gate", "audit", "judge"]),
     ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "help"]),
@@ -262,6 +262,7 @@ pub(crate) enum Command {
     Task(TaskArgs),
     Plan(PlanArgs),
     Run(RunArgs),
+    #[command(hide = true)]
     Improve(ImproveArgs),
     Worker(WorkerArgs),
     Show(ShowArgs),

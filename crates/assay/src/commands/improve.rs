@@ -13,9 +13,8 @@ use crate::ui::Ui;
 use crate::{machine, prices};
 
 pub(crate) fn run(args: &ImproveArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    match &args.what {
-        ImproveWhat::Shrink(args) => shrink(args, settings, ui),
-    }
+    let ImproveWhat::Shrink(args) = &args.what;
+    shrink(args, settings, ui)
 }
 
 fn shrink(args: &ShrinkArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -29,8 +28,8 @@ fn shrink(args: &ShrinkArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fai
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
     let sandboxes = machine::sandboxes_for(settings)?;
-    let permissions = args.permissions.permissions();
-    let context = MachineContext { permissions, ..machine::context(&sandboxes, None) };
+    let context =
+        MachineContext { permissions: args.permissions.permissions(), ..machine::context(&sandboxes, None) };
     let request = ShrinkRequest {
         skill,
         experiment,
@@ -41,9 +40,9 @@ fn shrink(args: &ShrinkArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fai
     let mut progress = Progress::new(ui);
     let mut on_event = |event: Event<'_>| progress.report(&event);
     let machine = ShrinkMachine { store: &store, context: &context, cancel: &cancel };
-    let found = shrink_skill(&request, &machine, &mut on_event);
+    let found = shrink_skill(&request, &machine, &mut on_event).map_err(failure_of);
     progress.finish();
-    let found = found.map_err(failure_of)?;
+    let found = found?;
     let document = ShrinkDocument::finish(&request.skill, &found, args.out.as_deref()).map_err(failure_of)?;
     if ui.json() {
         ui.document(&document)?;

@@ -166,10 +166,14 @@ fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
     })?;
     let path = match &args.experiment {
         Some(path) => path.clone(),
-        None => above(&task).ok_or_else(|| {
-            Failure::bad_input(format!("no experiment.toml in or above {}", task.display()))
-                .hint("pass one with --experiment FILE")
-        })?,
+        None => task
+            .ancestors()
+            .map(|folder| folder.join("experiment.toml"))
+            .find(|path| path.is_file())
+            .ok_or_else(|| {
+                Failure::bad_input(format!("no experiment.toml in or above {}", task.display()))
+                    .hint("pass one with --experiment FILE")
+            })?,
     };
     let mut experiment = Experiment::load(&path)?;
     let repetition = args.repetition.max(1);
@@ -177,10 +181,6 @@ fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
         .keep_cell(&task, &args.condition, repetition, args.agent.as_deref())
         .map_err(|error| Failure::bad_input(error.to_string()))?;
     Ok(experiment)
-}
-
-fn above(task: &Path) -> Option<PathBuf> {
-    task.ancestors().map(|folder| folder.join("experiment.toml")).find(|path| path.is_file())
 }
 
 fn cell<'a>(plan: &'a Plan, args: &TaskRunArgs) -> Result<&'a TrialSpec, Failure> {

@@ -89,7 +89,7 @@ fn a_corpus_gives_pairs_traces_and_findings() {
         (&json!(7), &json!("RH-7731"), &json!(1), &json!(1))
     );
     assert_eq!(directive["example_location"]["step"], 3);
-    let last = &found[16];
+    let last = &found[17];
     let sentence = last["sentence"].as_str().unwrap();
     assert_eq!(sentence, last["arms"][0]["sentence"]);
     // One of four labellings: nothing could be seen.
@@ -253,19 +253,20 @@ fn adoption_is_unknown_where_nothing_can_be_adopted_measurably() {
         }
     };
     let nothing = "what the skill demands is common or already in the task";
-    // Round limits are what anyone would choose; prose demands nothing that can be seen.
+    let little = "a single run cannot show adoption";
+    // Round limits are what many would choose, unless the other runs do not: of three that is little evidence.
     check(
         "- A flood is a ratio above 20.\n- A scan has a share above 0.7.\n",
         "flood\n",
+        true,
         false,
-        false,
-        nothing,
+        little,
     );
+    // Prose demands nothing that can be seen.
     check("Be careful with totals.\n", "totals\n", false, false, nothing);
     // What the task itself demands.
     check("Export `the ledger`.\n", "the ledger\n", false, false, nothing);
     // One directive is less than one and a half.
-    let little = "a single run cannot show adoption";
     check("Write the code `RH-7731` above the totals.\n", "RH-7731\n", true, false, little);
     let more = "Name the column `closing_zq_month`.\n\nWrite the code `SG-4482` below the totals.\n";
     check(

@@ -182,6 +182,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
                 || is("tests/it/voice.rs")
                 || is("tests/it/docs/links.rs")
                 || is("crates/assay-lint/tests/data")
+                || is("crates/assay-audit/tests/data/prohibitions")
             {
                 continue;
             }

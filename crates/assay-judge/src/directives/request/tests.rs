@@ -122,7 +122,7 @@ fn results_with_the_skill_are_left_out_and_long_runs_fit() {
     }
     let request = text_of(long).request(&[]);
     assert!(
-        request.len() < 2 * RECORD_CAP && request.contains("[this step is left out]"),
+        request.len() < 2 * RECORD_CAP && request.contains("from here on are left out]"),
         "{}",
         request.len()
     );

@@ -1,7 +1,7 @@
 //! Rules by which tools that edit skills accept an edit. Candidates come one after another, and an accepted one is the incumbent
 //! from then on.
 
-use assay_improve::campaign::{TrialArm, World};
+use crate::campaign::{TrialArm, World};
 
 /// Tasks of a minibatch: the default of GEPA (`reflection_minibatch_size`).
 const MINIBATCH: usize = 3;
@@ -18,7 +18,7 @@ const LARGEST_BET: f64 = 0.5;
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptRule {
-    /// That of [`assay_improve::campaign`].
+    /// That of [`crate::campaign`].
     Assay,
     /// The mean over all tasks is higher than that of the incumbent, which is measured once.
     StrictlyHigher,

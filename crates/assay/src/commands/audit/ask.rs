@@ -62,7 +62,7 @@ impl<'a> AuditModels<'a> {
             self.ui.detail(&finder.describe_replies());
             finder.warnings().iter().for_each(warn);
         }
-        let judged = self.judge.map(DirectiveJudge::judge).transpose()?;
+        let judged = self.judge.map(DirectiveJudge::judge_runs).transpose()?;
         judged.iter().flat_map(DirectiveJudgement::warnings).for_each(|warning| warn(&warning));
         Ok(judged)
     }

@@ -16,7 +16,7 @@ use assay_task::Task;
 use assay_task::check::{self, Context};
 use assay_trial::rubric_of;
 use assay_trial::task_check::{
-    TaskChecker, TaskTrialSummary, TaskTrials, check_context, report_refusal, report_unusable, skills_of_task,
+    TaskChecker, TaskTrials, check_context, report_refusal, report_unusable, skills_of_task,
 };
 
 use super::{TaskCheckLines, close_checker, open_checker, open_experiment};
@@ -95,26 +95,19 @@ fn review_task(
     executed.add_findings(task, &mut findings);
     findings.extend(find_faults(task, skills));
     let (results, other_versions) = runs.results_of(&task.name, |digest| task.has_digest(digest))?;
+    let trials = executed.named_trials().into_iter().map(|(agent, trial)| {
+        OracleTrial::new(agent, trial.outcome, trial.reward, trial.rewards.clone(), trial.seconds)
+    });
     let oracle = OracleResults {
         is_static,
         sandbox: executed.sandbox_name().map(str::to_owned),
-        trials: executed.named_trials().into_iter().map(oracle_trial).collect(),
+        trials: trials.collect(),
         unchecked: executed.unchecked_parts().to_vec(),
     };
     let rubric = task.graded_by.has_rubric().then(|| rubric_of(task).ok()).flatten();
     let items = rubric.iter().flat_map(|rubric| &rubric.sets).flat_map(|set| &set.items);
     let part = ReviewedTask::new(task, skills, items.map(|item| item.text.clone()).collect());
     Ok(TaskReview::new(task, part, &findings, oracle, results, other_versions))
-}
-
-fn oracle_trial((agent, trial): (&'static str, &TaskTrialSummary)) -> OracleTrial {
-    OracleTrial {
-        agent,
-        outcome: trial.outcome,
-        reward: trial.reward,
-        tests: trial.rewards.clone(),
-        seconds: trial.seconds,
-    }
 }
 
 /// Writes the reports of tasks to `out`, as NAME.md, with all runs of the store. A report of the same task is kept.

@@ -29,7 +29,7 @@ pub enum StageKind {
 
 /// Trials that are executed together: each task under each arm.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
+pub struct TrialStage {
     /// Which part of the campaign it is.
     pub kind: StageKind,
     /// The tasks, by their numbers.
@@ -38,7 +38,7 @@ pub struct Stage {
     pub arms: Vec<(TrialArm, usize)>,
 }
 
-impl Stage {
+impl TrialStage {
     /// The trials, task by task, so that the arms of a task are measured at about the same time.
     pub fn trials(&self) -> impl Iterator<Item = TrialKey> + '_ {
         self.tasks.clone().flat_map(move |task| {
@@ -58,7 +58,7 @@ impl Stage {
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextStep {
     /// Trials. Some of them may have results.
-    Measure(Stage),
+    Measure(TrialStage),
     /// Nothing: the campaign has ended.
     End(CampaignOutcome),
 }
@@ -81,7 +81,7 @@ impl Campaign {
             }
             start = end;
             open.retain(|candidate| {
-                let found = self.look(results, *candidate, at);
+                let found = self.read_look(results, *candidate, at);
                 let reason = match (found.is_futile, found.is_lossy) {
                     (true, _) => Some(UndecidedReason::Futile),
                     (false, true) => Some(UndecidedReason::Losses),
@@ -103,7 +103,7 @@ impl Campaign {
     }
 
     /// The finalists, or the stage of screening whose results are missing.
-    fn screen(&self, results: &Results) -> Result<Vec<usize>, Stage> {
+    fn screen(&self, results: &Results) -> Result<Vec<usize>, TrialStage> {
         let design = &self.design;
         let all: Vec<usize> = (0..design.candidates).collect();
         if !design.has_screening() {
@@ -111,7 +111,7 @@ impl Campaign {
         }
         let measure = |number: usize, tasks: Range<usize>, candidates: &[usize]| {
             let arms = candidates.iter().map(|candidate| (TrialArm::Candidate(*candidate), 1)).collect();
-            let stage = Stage { kind: StageKind::Screening(number), tasks, arms };
+            let stage = TrialStage { kind: StageKind::Screening(number), tasks, arms };
             if stage.is_complete(results) { Ok(()) } else { Err(stage) }
         };
         measure(1, 0..design.first, &all)?;
@@ -124,11 +124,11 @@ impl Campaign {
         Ok(screening::best(results, &kept, 0..end, design.finalists))
     }
 
-    fn held_out(&self, at: usize, tasks: Range<usize>, open: &[usize]) -> Stage {
+    fn held_out(&self, at: usize, tasks: Range<usize>, open: &[usize]) -> TrialStage {
         let finalists =
             open.iter().map(|candidate| (TrialArm::Candidate(*candidate), self.design.repetitions));
         let incumbent = (TrialArm::Incumbent, self.design.incumbent_repetitions);
-        Stage {
+        TrialStage {
             kind: StageKind::HeldOut(at + 1),
             tasks,
             arms: std::iter::once(incumbent).chain(finalists).collect(),
@@ -151,7 +151,7 @@ mod tests {
     fn execute(
         campaign: &Campaign,
         score: impl Fn(TrialKey) -> Option<f64>,
-    ) -> (Vec<Stage>, CampaignOutcome, Results) {
+    ) -> (Vec<TrialStage>, CampaignOutcome, Results) {
         let (mut results, mut stages) = (Results::default(), Vec::new());
         loop {
             match campaign.next_step(&results) {

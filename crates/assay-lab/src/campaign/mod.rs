@@ -31,4 +31,4 @@ pub use forecast::{CampaignForecast, MarginRefused};
 pub use results::{Results, TrialArm, TrialKey};
 pub use simulation::{CampaignFigures, CandidateTruth, World, run_simulated, simulate_campaigns};
 pub use split::{Split, SplitTask, question_id};
-pub use step::{Campaign, NextStep, Stage, StageKind};
+pub use step::{Campaign, NextStep, StageKind, TrialStage};

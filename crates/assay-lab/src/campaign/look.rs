@@ -28,7 +28,7 @@ pub(super) struct Look {
 
 impl Campaign {
     /// The look with number `at` at a candidate, whose trials are all there.
-    pub(super) fn look(&self, results: &Results, candidate: usize, at: usize) -> Look {
+    pub(super) fn read_look(&self, results: &Results, candidate: usize, at: usize) -> Look {
         let design = &self.design;
         let end = design.development + design.looks.get(at).copied().unwrap_or(0);
         let level = design.levels.get(at).copied().unwrap_or(0.0);

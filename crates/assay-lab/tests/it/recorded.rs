@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_improve::campaign::{
+use assay_lab::campaign::{
     Campaign, CampaignDesign, CampaignOutcome, CampaignSize, CandidateDecision, MARGIN, NextStep, Results,
     TrialArm, TrialKey, campaign_level,
 };

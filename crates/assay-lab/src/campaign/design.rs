@@ -253,8 +253,8 @@ mod tests {
     #[test]
     fn sizes() {
         // Tasks, candidates, repetitions: stages, finalists, repetitions of both, looks.
-        type Found = ([usize; 3], usize, [usize; 2], Vec<usize>);
-        let check = |tasks: usize, candidates: usize, expected: Found| {
+        type Sizes = ([usize; 3], usize, [usize; 2], Vec<usize>);
+        let check = |tasks: usize, candidates: usize, expected: Sizes| {
             let found = design(tasks, candidates, 3);
             let stages = [found.first, found.kept, found.second];
             let repetitions = [found.repetitions, found.incumbent_repetitions];
