@@ -111,21 +111,21 @@ impl RunText {
                 break;
             }
         }
-        // A longer run keeps its beginning and its end.
-        let excess = length(&steps).saturating_sub(RECORD_CAP);
-        if excess > 0 {
-            let (mut out, from) = (0, steps.len() / 3);
-            let left = steps[from..].iter().take_while(|step| {
-                let is_over = out < excess;
-                out += step.shown.len();
-                is_over
-            });
-            let left = left.count();
-            if let Some(first) = steps.get(from).map(|step| step.step) {
-                let mut gap = StepText::new(first);
-                gap.shown = format!("[{} from here on are left out]\n", counted(left, "step", "steps"));
-                steps.splice(from..from + left, [gap]);
-            }
+        // A longer run keeps its beginning and its end, half of the cap each.
+        if length(&steps) > RECORD_CAP {
+            let within = |steps: &mut dyn Iterator<Item = &StepText>| {
+                let mut kept = 0;
+                let fits = |step: &&StepText| {
+                    kept += step.shown.len();
+                    kept <= RECORD_CAP / 2
+                };
+                steps.take_while(fits).count()
+            };
+            let (first, last) = (within(&mut steps.iter()), within(&mut steps.iter().rev()));
+            let gap = first..steps.len().saturating_sub(last).max(first);
+            let mut note = StepText::new(steps[first.min(steps.len() - 1)].step);
+            note.shown = format!("[{} from here on are left out]\n", counted(gap.len(), "step", "steps"));
+            steps.splice(gap, [note]);
         }
         Self { task: task.prompt.chars().take(TASK_CAP).collect(), steps }
     }

@@ -102,7 +102,6 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit corpus my-run
-  assay audit corpus traces-of-2026 --details
   assay audit corpus my-run --directives-from openai:gpt-5-mini --price 0.25,2 --max-usd 1
   assay audit corpus my-run --judge openai:gpt-5 --price 1.25,10 --max-usd 2")]
 pub(crate) struct CorpusArgs {

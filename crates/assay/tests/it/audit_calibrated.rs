@@ -245,6 +245,8 @@ fn adoption_is_unknown_where_nothing_can_be_adopted_measurably() {
             "data/tasks/ledger.md",
         ];
         let document = lab.assay(&[&show[..], &["--format", "json"]].concat()).ok().json();
+        // How usual a round limit is, one other run does not tell.
+        let measured = measured && !body.contains("above 20");
         known(&document["with"]["adoption"], measured, "adoption of a pair");
         known(&document["without"]["adoption"], measured, "adoption of a pair");
         for format in ["terminal", "html"] {
