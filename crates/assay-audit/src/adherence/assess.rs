@@ -53,6 +53,27 @@ fn assess_one(directive: &Directive, material: &RunEvidence) -> Assessment {
     }
 }
 
+/// Words of a place or a time in which something is forbidden that is allowed elsewhere.
+const SITUATIONS: [&str; 14] = [
+    "branch",
+    "deploy",
+    "host",
+    "live",
+    "main",
+    "master",
+    "prod",
+    "protected",
+    "public",
+    "release",
+    "remote",
+    "server",
+    "shared",
+    "trunk",
+];
+
+/// How a place begins of which every word counts: it is within something that the act has to show.
+const WITHIN: [&str; 7] = ["against ", "during ", "from within ", "inside ", "into ", "outside ", "within "];
+
 /// Words of a place or a time that say nothing about it.
 const PLAIN: [&str; 31] = [
     "again",
@@ -101,8 +122,14 @@ fn is_situation(directive: &Directive, at: usize, material: &RunEvidence) -> boo
         let applies = directive.applies.as_ref();
         return applies.is_some_and(|probe| Matcher::new(probe, directive).is_near(material, at));
     }
+    let is_within = WITHIN.iter().any(|word| lower.starts_with(word));
     let words = lower.split(|c: char| !c.is_alphanumeric()).skip(1);
-    let mut telling = words.filter(|word| word.len() >= 4 && PLAIN.binary_search(word).is_err()).peekable();
+    let mut telling = words
+        .filter(|word| {
+            let is_one = SITUATIONS.iter().any(|stem| word.starts_with(stem));
+            is_one || (is_within && word.len() >= 4 && PLAIN.binary_search(word).is_err())
+        })
+        .peekable();
     let act = material.around(at).to_lowercase();
     // An end such as "-es" or "-ing" may differ.
     let stem = |word: &str| word[..word.floor_char_boundary((word.len() * 3 / 4).max(4))].to_owned();

@@ -148,4 +148,17 @@ fn a_situation_that_a_run_does_not_show_cannot_be_told() {
     check("If others work on it, never use `git push --force`.", "git push --force origin topic", false);
     // Where it is forbidden is everywhere.
     check("Do not use `git push --force` in this repository.", "git push --force", true);
+    check("Do not use `SELECT *` in queries.", "sqlite3 shop.db 'SELECT * FROM orders'", true);
+    check("Do not use `SELECT *` in queries.", "sqlite3 shop.db 'SELECT id FROM orders'", false);
+    // What is within something has to show that.
+    check("Do not use `git push` from within hooks.", "git push origin main", false);
+    // What the user can lift, and a list in parentheses.
+    check("Never run `git push --force` unless the user asks for it.", "git push --force", true);
+    check("Never use the old calls (`kilnctl fire`, `kilnctl cool`).", "kilnctl cool now", true);
+    check("Do not mix `kilnctl fire` and `kilnctl cool`.", "kilnctl cool now", false);
+    // Said, looked for or taken away, and not done.
+    check("Never use `sudo make install`.", "make install", false);
+    check("Do not use `left-pad-ng`.", "npm uninstall left-pad-ng", false);
+    check("Do not use `left-pad-ng`.", "grep -r left-pad-ng src", false);
+    check("Do not use `left-pad-ng`.", "npm install left-pad-ng", true);
 }
