@@ -55,7 +55,7 @@ fn facts(view: &View) -> Vec<[String; 3]> {
             format!("{} of {}", side.directives.followed, side.directives.total)
         }),
         both("directives violated", &|side| side.directives.violated.to_string()),
-        both("cannot tell of directives", &|side| side.directives.unknown.to_string()),
+        both("directives undecided", &|side| side.directives.unknown.to_string()),
         both("adoption vs. other run", &|side| {
             side.adoption.map_or_else(|| "cannot be measured".to_owned(), |score| format!("{score:.3}"))
         }),
