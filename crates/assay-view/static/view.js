@@ -51,7 +51,10 @@
   addEventListener("hashchange", unfold);
   unfold();
 
-  const events = document.body.dataset.events;
+  // A page that waits for what is computed. Without scripts, it has a link.
+  const { events, reload } = document.body.dataset;
+  if (reload) setTimeout(() => location.reload(), 1000 * reload);
+
   if (!events) return;
   const refresh = async () => {
     const page = await fetch(location.pathname, { cache: "no-store" });

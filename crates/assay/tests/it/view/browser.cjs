@@ -114,6 +114,12 @@ async function crawl(browser, url, most) {
     const mode = modes[visited % 2];
     visited += 1;
     const response = await mode.page.goto(next);
+    // A page that waits for what is computed is not yet the page. It loads itself again, or is loaded without scripts.
+    const ready = () => !document.body.dataset.reload;
+    if (mode === modes[0]) await mode.page.waitForFunction(ready, null, { timeout: 60000 });
+    for (let times = 0; mode !== modes[0] && times < 60 && (await mode.page.content()).includes("data-reload="); times++) {
+      await mode.page.goto(next);
+    }
     if (response && response.status() !== 200 && !next.startsWith("file:")) fail(`${next}: status ${response.status()}`);
     const text = await mode.page.textContent("body");
     if (!text.trim()) fail(`${next} is empty`);
